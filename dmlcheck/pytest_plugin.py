@@ -390,8 +390,8 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
+        from dmlcheck.reports.accuracy import inaccurate_warnings, unlimited_warnings
         from dmlcheck.reports.failure import errors_text, failure_text, reason_text
-        from dmlcheck.running.accuracy import inaccurate_warnings, unlimited_warnings
         from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
         if self.problems or self.case is None:
@@ -480,8 +480,7 @@ _RUNNER = pytest.StashKey[Runner]()
 def _settings(config: pytest.Config) -> Settings:
     """Return the settings of the options."""
     from dmlcheck.reference.limits.precision import Precision
-    from dmlcheck.running.accuracy import EXPECTED_WITHIN
-    from dmlcheck.running.settings import Settings
+    from dmlcheck.running.settings import EXPECTED_WITHIN, Settings
 
     option = config.getoption
     within = option("--dmlcheck-expected-within")
@@ -523,7 +522,7 @@ def _repeated(config: pytest.Config) -> Iterator[str]:
 
 def _made_runner(config: pytest.Config) -> Runner:
     """Return a runner in this process, or in another if only that can keep the time limit."""
-    from dmlcheck.cases.find import Target
+    from dmlcheck.formats.find import Target
     from dmlcheck.implementations import make
     from dmlcheck.running.events import Plan
     from dmlcheck.running.file_jobs import IsolatedRunner

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.write import notation
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 from dmlcheck.values.number_formats import NUMPY_TYPES

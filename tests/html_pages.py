@@ -11,7 +11,7 @@ from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.files.document import Position
 from dmlcheck.formats.registry import read_file
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reports.html.report import HtmlReport
 from dmlcheck.reports.records import RunInfo, Tally
 from dmlcheck.running.one_case import Run, run_case

@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings

@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 
 CRASH, HANG, MEMORY, RAISE, WRONG, EXIT = 101, 102, 103, 104, 105, 106
 

@@ -109,7 +109,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in an empty folder, on a machine with little memory to spare."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("dmlcheck.values.memory.available_bytes", lambda: SPARE)
-    monkeypatch.setattr("dmlcheck.cli.selection.data_folder", lambda _: str(tmp_path))  # where no path is named
+    monkeypatch.setattr("dmlcheck.formats.find.data_folder", lambda _: str(tmp_path))  # where no path is named
 
 
 def with_npy(data: bytes, npy: bytes = NPY) -> dict[str, bytes]:

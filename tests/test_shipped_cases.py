@@ -12,7 +12,7 @@ from shipped import CASES, FOLDERS, cases_in, every_case
 
 from dmlcheck import Case, CaseResult, load_cases, run_cases
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.specs.load import load_spec, operator_names

@@ -48,7 +48,6 @@ class LegalDescs:
         self._known: dict[tuple[str, str, str], OperatorDesc] = {}
         self._last: tuple[tuple[str, str], Reading] | None = None
         self._text: tuple[Mapping[str, Any], str] | None = None
-        self._sized: tuple[OperatorDesc, bool] | None = None
 
     def validated(self, case: Case) -> tuple[OperatorDesc | None, list[Finding]]:
         """Return the desc of a case, or None and its problems at the case's level."""
@@ -70,12 +69,6 @@ class LegalDescs:
     def minimum_level(self, case: Case) -> str | None:
         """Return the lowest level at which the desc of a case is valid; None if there is none."""
         return validation.minimum_level(self._read(case.operator, case.desc, self._text_of(case.desc)))
-
-    def has_large(self, desc: OperatorDesc) -> bool:
-        """Whether a tensor of a desc is so large that the memory left must be asked for."""
-        if self._sized is None or self._sized[0] is not desc:
-            self._sized = (desc, _has_large(desc))
-        return self._sized[1]
 
     def _text_of(self, desc: Mapping[str, Any]) -> str:
         """Return the `repr` of a desc, which tells 1, 1.0 and true apart; cases that share a desc share its text."""
@@ -105,7 +98,7 @@ def prepare(case: Case, descs: LegalDescs | None = None) -> Prepared:
         return Prepared(None, findings=tuple(findings))
     if case.is_negative and not (case.inputs or case.outputs or case.needs_inputs):
         return Prepared(desc)
-    excess = too_large(desc, case.inputs or {}, case.outputs or {}) if descs.has_large(desc) else None
+    excess = too_large(desc, case.inputs or {}, case.outputs or {})
     if excess is not None:
         return Prepared(desc, findings=(excess,), excess="too large for this machine")
     try:

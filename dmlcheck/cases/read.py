@@ -101,8 +101,8 @@ class _Reader:
             return ()
         own = {key: given for key, given in value.items() if key != "$schema"}
         yield from _unknown_keys(own, _FILE_KEYS, "a case file", value.get("operator"))
-        items = value.get("cases")
-        if "cases" in misspelt(value, _FILE_KEYS).values():
+        items, meant = value.get("cases"), set(misspelt(value, _FILE_KEYS).values())
+        if "cases" in meant:
             return ()
         if items is None:
             read = list(self.case(value, _Defaults(), FileOrigin(self.document, ((),)), _stem(self.name)))
@@ -112,14 +112,14 @@ class _Reader:
             params = {"where": "a file with cases", "key": "name"}
             yield Finding("unknown-key", ("name",), params, "each case has its own name", at_key=True)
         if isinstance(items, list):
-            return (yield from self.cases(items, value))
+            return (yield from self.cases(items, value, meant))
         yield wrong_type(("cases",), "cases", items, "a list of cases")
         yield from form_findings(value, templated=True)
         return ()
 
-    def cases(self, items: list[Any], file: dict[str, Any]) -> Checking[list[_Read]]:
-        """Return the cases of a list, with the defaults of the file."""
-        defaults = yield from _defaults(file)
+    def cases(self, items: list[Any], file: dict[str, Any], meant: set[str]) -> Checking[list[_Read]]:
+        """Return the cases of a list, with the defaults of the file; `meant` are the keys that it misspells."""
+        defaults = yield from _defaults(file, meant)
         read: list[_Read] = []
         for index, item in enumerate(items):
             if isinstance(item, dict):
@@ -254,10 +254,10 @@ def _lacks_decisive(own: Mapping[str, Any], defaults: _Defaults) -> bool:
     return any(key in defaults.unusable and (key == "desc" or key not in own) for key in _DECISIVE)
 
 
-def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
-    """Return the defaults of a file; yield the findings about their form."""
+def _defaults(file: dict[str, Any], meant: set[str]) -> Checking[_Defaults]:
+    """Return the defaults of a file; yield the findings about their form. `meant` are the keys that it misspells."""
     given = {key: file[key] for key in file if key in _KEYS_OF_CASES and key != "name"}
-    unusable = set(misspelt(file, _FILE_KEYS).values())
+    unusable = set(meant)
     for finding in form_findings(given, templated=True):
         unusable.add(str(finding.path[0]))
         yield finding

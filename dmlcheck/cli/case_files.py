@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.selection import say_no_cases
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.specs.load import full_name
 

@@ -8,19 +8,18 @@ from itertools import repeat
 
 import click
 
-from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
-from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples, select_option
-from dmlcheck.cli.selection import check_is_file, check_option, check_taken, selector, split_case
+from dmlcheck.cli.run_options import dim_option, seed_option
+from dmlcheck.cli.selection import check_is_file, check_option, check_taken, selector
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import key
 from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.formats.find import located, split_case
 from dmlcheck.formats.registry import Opened, opened
-from dmlcheck.reports.diagnostics import at_pointer
-from dmlcheck.reports.mistakes import ReportedMistakes
+from dmlcheck.reports.diagnostics import ReportedMistakes, at_pointer
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.values.literals import ANY, Array
 from dmlcheck.values.number_formats import spell

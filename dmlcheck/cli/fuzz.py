@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from dmlcheck.cli.console import Console, write
-from dmlcheck.cli.executors import about_on, cluster_of, executor_option
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.expectations import load
-from dmlcheck.cli.implementations import check_version, made
+from dmlcheck.cli.implementations import about_on, check_version, cluster_of, executor_option, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
-from dmlcheck.cli.model_options import rounding_option
 from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.run_options import Jobs, Seconds
+from dmlcheck.cli.run_options import Jobs, Seconds, rounding_option
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.drawing.where import DATA_TYPE, Where
 from dmlcheck.folders.export_folder import Occupied, check
@@ -29,9 +27,8 @@ from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 
 if TYPE_CHECKING:
     from dmlcheck.fuzzing.campaign import Campaign, CampaignRequest
-    from dmlcheck.fuzzing.finding_files import FindingFiles
+    from dmlcheck.fuzzing.finding_files import FindingFiles, KnownFindings
     from dmlcheck.fuzzing.graph_campaign import GraphCampaign
-    from dmlcheck.fuzzing.known_findings import KnownFindings
     from dmlcheck.fuzzing.trials import Bench
     from dmlcheck.processes.cluster import Cluster
 
@@ -115,7 +112,7 @@ def fuzz(
     """Run random valid descs of operators on an implementation, and write what it gets wrong as reduced cases."""
     require_extra()
     from dmlcheck.fuzzing.campaign import CampaignRequest
-    from dmlcheck.fuzzing.known_findings import KnownFindings
+    from dmlcheck.fuzzing.finding_files import KnownFindings
 
     own_level, is_only_asked = _library(judging.implementation)
     level = judging.level or own_level or NEWEST_LEVEL
@@ -193,7 +190,7 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
     """Return the implementation with its version and device; a usage error if it cannot do the request."""
     name = judging.implementation
     if cluster is not None:
-        from dmlcheck.fuzzing.trials_there import validates_there
+        from dmlcheck.fuzzing.trials import validates_there
 
         said, refuses = (
             about_on(cluster, name, judging.directml_version),
@@ -268,7 +265,7 @@ def _run(
 def _bench(judging: Judging, cluster: Cluster | None, jobs: int) -> Bench:
     """Return the bench for the trials: on this machine, or on the workers of a cluster."""
     if cluster is not None:
-        from dmlcheck.fuzzing.trials_there import BenchThere, Judge
+        from dmlcheck.fuzzing.trials import BenchThere, Judge
 
         return BenchThere(cluster, Judge(judging.implementation, judging.settings, judging.most_seconds))
     from dmlcheck.fuzzing.trials import bench

@@ -11,8 +11,8 @@ import click
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.folder import folder_option, written
-from dmlcheck.cli.model_options import dim_option, inputs_option, seed_option
 from dmlcheck.cli.options import complete_files, examples
+from dmlcheck.cli.run_options import dim_option, inputs_option, seed_option
 from dmlcheck.cli.selection import check_option
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Document

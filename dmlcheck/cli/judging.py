@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import reduce
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from dmlcheck.cli.implementations import implementation_option
 from dmlcheck.cli.options import judged_version_option, level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
 from dmlcheck.reference.limits.precision import Precision
+from dmlcheck.reports.again import quoted
 from dmlcheck.running.events import DEFAULT_TIMEOUT
 from dmlcheck.running.settings import Settings
 
@@ -45,33 +45,10 @@ class Judging(NamedTuple):
 
     def command(self, path: str) -> str:
         """Return the command that runs the cases of a file or a folder with these options."""
-        words = ["dmlcheck", "run", path, "--implementation", self.implementation, *self._words()]
-        return _quoted(words)
-
-    def _words(self) -> Iterator[str]:
-        if self.level is not None:
-            yield from ("--feature-level", self.level)
-        if self.accumulate != "float32":
-            yield from ("--accumulate", self.accumulate)
-        if self.inputs != "float32":
-            yield from ("--input-precision", self.inputs)
-        for algorithm in self.algorithms:
-            yield from ("--algorithms", algorithm)
-        if self.directml_version is not None:
-            yield from ("--directml-version", self.directml_version)
-        if self.timeout != DEFAULT_TIMEOUT:
-            yield from ("--timeout", f"{self.timeout:g}")
-
-
-def _quoted(words: list[str]) -> str:
-    """Return words as the shell of this system takes them."""
-    if sys.platform == "win32":
-        import subprocess
-
-        return subprocess.list2cmdline(words)
-    import shlex
-
-    return shlex.join(words)
+        level = [] if self.level is None else ["--feature-level", self.level]
+        timeout = [] if self.timeout == DEFAULT_TIMEOUT else ["--timeout", f"{self.timeout:g}"]
+        options = ["--implementation", self.implementation, *level, *self.settings.words(), *timeout]
+        return quoted(["dmlcheck", "run", path, *options])
 
 
 _OPTIONS: list[Callable[[Any], Any]] = [

@@ -7,9 +7,9 @@ import sys
 import click
 
 from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.ending import why_vain
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.outcome import why_vain
 from dmlcheck.cli.reporters import ReportRequest, finish_reports, open_reporters, report_options
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.shards import whole_run

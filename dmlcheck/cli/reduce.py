@@ -6,17 +6,16 @@ import sys
 
 import click
 
-from dmlcheck.cases.find import located
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import check_version, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
-from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.run_options import Seconds
-from dmlcheck.cli.selection import check_is_file, check_option, split_case
+from dmlcheck.cli.run_options import Seconds, dim_option, no_model_has, rounded_or_given_inputs, seed_option
+from dmlcheck.cli.selection import check_is_file, check_option
 from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.formats.find import located, split_case
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.implementations import Unavailable
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import real_path
 from dmlcheck.cli.console import Console, say, write_command
 from dmlcheck.cli.options import colour_option, complete_files
+from dmlcheck.formats.find import real_path
 from dmlcheck.reports.again import again
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.files import JSON_HEAD, is_replaceable
@@ -119,6 +119,8 @@ def open_reporters(
 
 
 def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, inputs: Iterable[str]) -> list[Reporter]:
+    if all(path is None for path in files.values()):
+        return []
     opened: list[Reporter] = []
     taken = {real_path(path): f"{path} is read by this command" for path in inputs}
     try:

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console
-from dmlcheck.cli.executors import about_on, cluster_of, executor_option
+from dmlcheck.cli.ending import finish
 from dmlcheck.cli.expectations import load
-from dmlcheck.cli.implementations import check_version, implementation_option, made
+from dmlcheck.cli.implementations import (
+    about_on,
+    check_version,
+    cluster_of,
+    executor_option,
+    implementation_option,
+    made,
+)
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.options import (
     complete_files,
@@ -25,7 +31,6 @@ from dmlcheck.cli.options import (
     listed,
     select_option,
 )
-from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import ReportRequest, open_reporters, report_options
 from dmlcheck.cli.run_models import (
     ModelOptions,
@@ -39,15 +44,16 @@ from dmlcheck.cli.run_models import (
 )
 from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard, accumulate_option, algorithms_option
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations import KINDS, require_models
 from dmlcheck.implementations.protocol import About, Implementation
 from dmlcheck.reference.limits.precision import Precision
+from dmlcheck.reports.accuracy import Baseline, Watch
+from dmlcheck.reports.outcome import Outcome
 from dmlcheck.reports.records import Earlier, RunInfo
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
-from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running
+from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan, Running, Selection
 from dmlcheck.running.execution import Execution, usual_jobs
-from dmlcheck.running.selection import Selection
-from dmlcheck.running.settings import Settings
+from dmlcheck.running.settings import EXPECTED_WITHIN, Settings
 from dmlcheck.specs.names import DATA_TYPES
 
 if TYPE_CHECKING:
@@ -348,22 +354,20 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
         with interrupts.held():
             outcome = Outcome(
                 reporters,
-                watch=Watch(options.warned_above, baseline),
                 known=known,
                 known_against=_known(options, options.against),
+                watch=Watch(options.warned_above, baseline),
                 max_failures=1 if options.first_failure else options.max_failures,
                 is_shard=options.shard is not None,
                 fails_skipped=options.fail_on_skipped,
                 fails_flaky=options.fail_on_flaky,
-                allows_no_results=options.allow_no_results,
                 is_of_reference=info.is_of_reference,
                 single=single,
                 files=[*found, *models],
                 total=lambda: execution.total,
-                cases_of=cases_of(execution),
             )
             _follow(execution, outcome, console, interrupts)
-            code = outcome.finish()
+            code = finish(outcome, cases_of(execution), allows_no_results=options.allow_no_results)
     return code
 
 
@@ -395,7 +399,7 @@ def _about(options: Options, cluster: Cluster | None = None, *, is_for_models: b
 
 def _selected(options: Options) -> tuple[list[Target], list[Target], dict[str, str]]:
     """Return the files of cases, the models of findings, and the single cases that the command line names."""
-    found, models, single = select(options.paths)
+    found, models, single, _ = select(options.paths)
     if models and options.against is not None:
         raise click.UsageError(_NO_MODELS)
     return found, models, single

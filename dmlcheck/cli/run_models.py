@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
-from dmlcheck.cli.model_options import dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.options import complete_files
-from dmlcheck.cli.run_options import Memory
-from dmlcheck.cli.selection import split_case
+from dmlcheck.cli.run_options import Memory, dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.files.document import Document
-from dmlcheck.formats.registry import Format, binary_format, read_file
+from dmlcheck.formats.find import Target, split_case
+from dmlcheck.formats.registry import binary_format, read_file
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
@@ -114,15 +112,19 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
 
     One run cannot have both models and cases.
     """
-    split = [split_case(path) for path in paths]
-    models = [(path, case) for path, case in split if is_judged(binary_format(path))]
+    models = []
+    for given in paths:
+        path, case = split_case(given)
+        form = binary_format(path)
+        if form is not None and form.judged:
+            models.append((path, case))
     if not models:
         if asked.inputs is not None:
             raise no_model_has(asked.inputs)
         if asked.given:
             raise click.UsageError(f"{', '.join(asked.given)}: only for an ONNX model, and no path is one")
         return None
-    if len(split) > 1:
+    if len(paths) > 1:
         raise click.UsageError("a model is run by itself: name one, and nothing else")
     _leave_cores_to_nodes()
     from dmlcheck.folders.exporting import MissingRequirement
@@ -179,11 +181,6 @@ def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
     with made(plan.implementation) as implementation:
         is_able = plan.implementation == "reference" or implementation.run_model is not None
     return None if is_able else f"{plan.implementation} runs no ONNX models"
-
-
-def is_judged(form: Format | None) -> bool:
-    """Whether a format is one of models that `run` judges."""
-    return form is not None and bool(form.judged)
 
 
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import each_once, located, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.model_options import any_dim_option
 from dmlcheck.cli.options import colour_option, complete_files, examples, level_option, version_option
-from dmlcheck.cli.selection import check_option, check_taken, found_in, say_empty, say_no_cases
-from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
+from dmlcheck.cli.run_options import any_dim_option
+from dmlcheck.cli.selection import check_option, check_taken, say_no_cases, say_notes
+from dmlcheck.diagnostics.wording import cut, did_you_mean, first_few, visible
 from dmlcheck.files.document import Document
+from dmlcheck.formats.find import each_once, found_in, located, real_path, without_case_files
 from dmlcheck.formats.registry import opened
 from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, WholeCheck, errors_in
 
@@ -186,14 +186,17 @@ def _listed(names: Collection[str]) -> str:
     """Return the sentence that lists the first names of unknown sizes."""
     if not names:
         return "no size is open"
-    shown = ", ".join(visible(cut(name, _MOST_NAME)) for name in sorted(names)[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
-    return f"the sizes without a number are {shown}" + (f" and {more:,} more" if more > 0 else "")
+    shown = [visible(cut(name, _MOST_NAME)) for name in sorted(names)]
+    return f"the sizes without a number are {first_few(shown, _MOST_NAMES)}"
 
 
 def _paths(given: Sequence[str]) -> Iterator[str]:
     """Yield the files that paths stand for, each once."""
-    found = {path: [path] if path == "-" else found_in(path, says_models=True).files for path in given}
+    found = {}
+    for path in given:
+        here, notes = (None, []) if path == "-" else found_in(path, says_models=True)
+        found[path] = [path] if here is None else here.files
+        say_notes(notes)
     if any(found.values()):
-        say_empty(path for path, own in found.items() if not own)
+        say_notes(without_case_files(path for path, own in found.items() if not own))
     yield from each_once(located(path) for own in found.values() for path in own)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import LARGEST, MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
 from dmlcheck.comparison.tolerances import Limit
-from dmlcheck.descs.records import TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.limits.precision import FLOAT32
@@ -47,6 +47,21 @@ class Comparison(NamedTuple):
     refused: Array | None = None
 
 
+class JudgedOutputs(NamedTuple):
+    """The outputs of an implementation for a desc, the expected ones, and their comparison by a limit.
+
+    `undefined` has masks of the undefined elements, by output.
+    """
+
+    desc: OperatorDesc
+    inputs: Mapping[str, Any]
+    expected: Mapping[str, tuple[TensorDesc, Any]]
+    actual: Mapping[str, Any]
+    undefined: Mapping[str, Any]
+    compared: Mapping[str, Comparison]
+    limit: Limit
+
+
 def compare(
     expected: Mapping[str, tuple[TensorDesc, Array]],
     actual: Mapping[str, Array],
@@ -78,7 +93,7 @@ def equal_outputs(
         found = actual[name]
         if not (has_form(found, values) and have_equal_bytes(values, found)):
             return {}
-        outputs[name] = _equal(tensor, limit, None)
+        outputs[name] = _equal(tensor, values, limit, None)
     return outputs
 
 
@@ -99,7 +114,7 @@ def _compared(
         if not has_form(found, values):
             compared[name] = _misshapen(tensor, _form_problem(found, values))
             continue
-        compared[name] = Comparison(_equal(tensor, limit, is_undefined))
+        compared[name] = Comparison(_equal(tensor, values, limit, is_undefined))
         if have_equal_bytes(values, found):
             continue
         known = settled.get(name)
@@ -155,12 +170,11 @@ def allowed(
     return found
 
 
-def _equal(tensor: TensorDesc, limit: Limit, is_undefined: Array | None) -> OutputResult:
+def _equal(tensor: TensorDesc, values: Array, limit: Limit, is_undefined: Array | None) -> OutputResult:
     """Return the result of an output without differing elements, apart from undefined ones."""
     share = 0.0 if limit.has_bound(tensor.data_type) else None
     count = 0 if is_undefined is None else int(is_undefined.sum())
-    elements = tensor.element_count
-    return OutputResult(elements, 0, 0.0, share, count, data_type=tensor.data_type, sizes=tensor.sizes)
+    return OutputResult(values.size, 0, 0.0, share, count, data_type=tensor.data_type, sizes=tensor.sizes)
 
 
 def _misshapen(tensor: TensorDesc, problem: str) -> Comparison:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dmlcheck.comparison import departures
-from dmlcheck.comparison.compare import Comparison, allowed, compare, same
-from dmlcheck.comparison.tolerances import Limit
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.comparison.compare import JudgedOutputs, allowed, compare, same
 from dmlcheck.reference import engine
 from dmlcheck.reference.bindings import attributes_of
 from dmlcheck.reference.bindings import row as row_of
@@ -20,7 +18,7 @@ from dmlcheck.reference.engine import Array
 from dmlcheck.reference.functions.nested import NONE
 from dmlcheck.reference.results import ways_of, with_measured
 from dmlcheck.specs.records import Deviation
-from dmlcheck.validation.expressions import of_values
+from dmlcheck.validation.conditions import of_values
 
 _NEAR = 2.0**-6  # of what DirectML is known to give, computed in FLOAT32 as it is written, or of its distance
 _SHARE = 0.25  # of the distance between that and the right result
@@ -53,18 +51,7 @@ OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"
 NAMES = frozenset((ACTUAL, EXPECTED, FINITE, LOWEST, MAY_OVERFLOW, OF_INFINITY, OUTPUT, ROUNDED, SCALED))
 
 
-class Judged(NamedTuple):
-    """The outputs of an implementation for a desc, the expected ones, and their comparison by a limit."""
-
-    desc: OperatorDesc
-    inputs: Mapping[str, Any]
-    expected: Mapping[str, tuple[TensorDesc, Array]]
-    actual: Mapping[str, Array]
-    compared: Mapping[str, Comparison]
-    limit: Limit
-
-
-def explaining(judged: Judged, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
+def explaining(judged: JudgedOutputs, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
     """Return the deviations that explain every element outside the tolerance, if their values say so.
 
     There are none if an element remains, or the elements were not marked: a large output has no mask.
@@ -86,7 +73,7 @@ def explaining(judged: Judged, rows: Iterable[Deviation]) -> tuple[Deviation, ..
     return tuple(row for row, is_used in zip(rows, used, strict=True) if is_used)
 
 
-def _explained(row: Deviation, judged: Judged, name: str) -> Array:
+def _explained(row: Deviation, judged: JudgedOutputs, name: str) -> Array:
     """Return the elements of an output that a deviation explains."""
     actual = judged.actual[name]
     names = _named(judged, name)
@@ -105,7 +92,7 @@ def _explained(row: Deviation, judged: Judged, name: str) -> Array:
     return marked & _are_near(actual, given, names[EXPECTED], is_own=is_own)
 
 
-def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judged, name: str) -> Array | bool:
+def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: JudgedOutputs, name: str) -> Array | bool:
     """Return which elements are right for other inputs, or near without a limit; none if the desc lacks such inputs."""
     changed = {}
     for field, expression in as_if.items():
@@ -138,7 +125,7 @@ def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, .
         return None
 
 
-def _named(judged: Judged, name: str) -> dict[str, Any]:
+def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:
     """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
 
     `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name; `actual`
@@ -165,7 +152,7 @@ def _named(judged: Judged, name: str) -> dict[str, Any]:
     }
 
 
-def _may_overflow(judged: Judged, name: str) -> Array:
+def _may_overflow(judged: JudgedOutputs, name: str) -> Array:
     """Return a mask of the wrong elements that nothing bounds, since numbers on the way may be beyond the type."""
     refused = judged.compared[name].refused
     found = np.zeros(judged.expected[name][1].shape, bool)
@@ -178,7 +165,7 @@ def _may_overflow(judged: Judged, name: str) -> Array:
     return found
 
 
-def _is_of_infinity(judged: Judged, name: str) -> Array:
+def _is_of_infinity(judged: JudgedOutputs, name: str) -> Array:
     """Return a mask of the elements that are what FusedActivation makes of infinity, -infinity or NaN."""
     actual = judged.actual[name]
     activation = attributes_of(row_of(judged.desc.spec.operator), judged.desc, None).get("fused_activation", NONE)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from dmlcheck.comparison.compare import Bounds, Comparison, compare
+from dmlcheck.comparison.compare import Bounds, Comparison, JudgedOutputs, compare
 from dmlcheck.comparison.tolerances import Limit, is_float
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.ball.factors import UNITS
-from dmlcheck.reference.bindings import Inputs, row
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array
 from dmlcheck.reference.limits.precision import FACTORS, Precision
@@ -28,48 +27,19 @@ _CHANCE = 3.0  # standard deviations of the correlation of errors that have noth
 _MANY = 36  # elements: with fewer, the correlation may be lower if the unit's own results match
 
 
-class JudgedOutputs(NamedTuple):
-    """The outputs of an implementation for a desc and its inputs, the expected ones, and their comparison."""
-
-    desc: OperatorDesc
-    inputs: Inputs
-    expected: Mapping[str, tuple[TensorDesc, Array]]
-    actual: Mapping[str, Array]
-    undefined: Mapping[str, Array]
-    compared: Mapping[str, Comparison]
-
-    def within(self, limit: Limit, expected: Mapping[str, tuple[TensorDesc, Array]], unit: str = "") -> bool:
-        """Whether the outputs are inside the tolerance, and inside the likely one, of an arithmetic."""
-        bounds_of = partial(self.bounds_of, limit=limit, unit=unit)
-        found = compare(expected, self.actual, limit, bounds_of, self.undefined)
-        return not any(_is_off(one) for one in found.values())
-
-    def bounds_of(self, asked: Mapping[str, Array], *, is_likely: bool = False, limit: Limit, unit: str = "") -> Bounds:
-        """Return the bounds of some elements in an arithmetic, or of a unit that rounds factors in one way."""
-        return bounds(self.desc, self.inputs, asked, limit.precision, is_likely=is_likely, unit=unit)
-
-    def made_by(self, unit: str, limit: Limit) -> dict[str, Array]:
-        """Return the outputs, unrounded, of a unit that rounds every factor in one way."""
-        made = {name: np.full(tensor.sizes, np.nan) for name, (tensor, _) in self.expected.items()}
-        asked = {name: np.ones(values.shape, dtype=bool) for name, values in made.items()}
-        for name, at, bound in self.bounds_of(asked, limit=limit, unit=unit):
-            made[name].reshape(-1)[at] = bound.value
-        return made
-
-
-def consistent_type(judged: JudgedOutputs, limit: Limit) -> str | None:
+def consistent_type(judged: JudgedOutputs) -> str | None:
     """Return the type to which the factors of products seem to be rounded, TF32 or BFLOAT16; None if neither fits.
 
     It is for outputs that are wrong or unlikely, of FLOAT32 tensors and operators that compute products.
     """
-    off = [name for name, one in judged.compared.items() if _is_off(one)]
-    if not off or not _may_be_rounded(judged, limit) or not all(map(partial(_is_comparable, judged), off)):
+    limit, off = judged.limit, [name for name, one in judged.compared.items() if _is_off(one)]
+    if not off or not _may_be_rounded(judged) or not all(map(partial(_is_comparable, judged), off)):
         return None
     with np.errstate(all="ignore"):
         for data_type in FACTORS[FACTORS.index(limit.precision.factors) + 1 :]:
             looser = limit._replace(precision=limit.precision._replace(factors=data_type))
             is_made = any(_is_made_by(judged, unit, looser, off) for unit in UNITS)
-            if is_made and judged.within(looser, judged.expected):
+            if is_made and _within(judged, looser, judged.expected):
                 return data_type
     return None
 
@@ -78,9 +48,9 @@ def _is_off(one: Comparison) -> bool:
     return bool(one.result.mismatches or one.result.unlikely or one.result.systematic)
 
 
-def _may_be_rounded(judged: JudgedOutputs, limit: Limit) -> bool:
+def _may_be_rounded(judged: JudgedOutputs) -> bool:
     """Whether rounded factors may be the cause: the case has no tolerance of its own, and the search is short."""
-    desc = judged.desc
+    desc, limit = judged.desc, judged.limit
     if limit.is_own or row(desc.spec.operator).kernel.sums != PRODUCTS:
         return False
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
@@ -96,7 +66,7 @@ def _is_comparable(judged: JudgedOutputs, name: str) -> bool:
 
 def _is_made_by(judged: JudgedOutputs, unit: str, looser: Limit, off: list[str]) -> bool:
     """Whether the errors look like a matrix unit's; few elements may equal the unit's own results instead."""
-    made = judged.made_by(unit, looser)
+    made = _made_by(judged, unit, looser)
     others = [name for name in off if not _are_alike(judged, name, made[name])]
     if any(judged.compared[name].result.elements >= _MANY for name in others):
         return False
@@ -104,7 +74,7 @@ def _is_made_by(judged: JudgedOutputs, unit: str, looser: Limit, off: list[str])
         name: (tensor, made[name].astype(values.dtype) if name in others else judged.actual[name])
         for name, (tensor, values) in judged.expected.items()
     }
-    return not others or judged.within(looser, right, unit)
+    return not others or _within(judged, looser, right, unit)
 
 
 def _are_alike(judged: JudgedOutputs, name: str, made: Array) -> bool:
@@ -123,3 +93,28 @@ def _are_alike(judged: JudgedOutputs, name: str, made: Array) -> bool:
         return False
     least = max(_LEAST, _CHANCE / np.sqrt(error.size))
     return bool(both >= least * np.sqrt(size * own) and size / 16 <= own <= size * 16)
+
+
+def _within(
+    judged: JudgedOutputs, limit: Limit, expected: Mapping[str, tuple[TensorDesc, Array]], unit: str = ""
+) -> bool:
+    """Whether outputs are inside the tolerance, and inside the likely one, of an arithmetic."""
+    bounds_of = partial(_bounds_of, judged, limit=limit, unit=unit)
+    found = compare(expected, judged.actual, limit, bounds_of, judged.undefined)
+    return not any(_is_off(one) for one in found.values())
+
+
+def _bounds_of(
+    judged: JudgedOutputs, asked: Mapping[str, Array], *, is_likely: bool = False, limit: Limit, unit: str = ""
+) -> Bounds:
+    """Return the bounds of some elements in an arithmetic, or of a unit that rounds factors in one way."""
+    return bounds(judged.desc, judged.inputs, asked, limit.precision, is_likely=is_likely, unit=unit)
+
+
+def _made_by(judged: JudgedOutputs, unit: str, limit: Limit) -> dict[str, Array]:
+    """Return the outputs, unrounded, of a unit that rounds every factor in one way."""
+    made = {name: np.full(tensor.sizes, np.nan) for name, (tensor, _) in judged.expected.items()}
+    asked = {name: np.ones(values.shape, dtype=bool) for name, values in made.items()}
+    for name, at, bound in _bounds_of(judged, asked, limit=limit, unit=unit):
+        made[name].reshape(-1)[at] = bound.value
+    return made

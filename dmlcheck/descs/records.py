@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import DATA_TYPE, OUTPUT, Half, OperatorSpec
+from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Half, OperatorSpec
 
 
 class TensorDesc(NamedTuple):
@@ -173,8 +173,11 @@ class OperatorDesc(NamedTuple):
         fields = self.spec.fields
         return [part for name, parts in self.parts.items() if kind in (None, fields[name].kind) for part in parts]
 
-    def inputs_by_field(self, by_label: Mapping[str, Any]) -> dict[str, Any]:
-        """Return by field the values that input tensors have by label: a list of them for an array of tensors."""
-        found = {field.name: [by_label[part.label] for part in self.parts[field.name]] for field in self.spec.inputs}
+    def by_field(self, by_label: Mapping[str, Any], kind: str = INPUT) -> dict[str, Any]:
+        """Return by field the values that tensors of a kind have by label: a list of them for an array of tensors."""
         fields = self.spec.fields
-        return {name: x[0] if fields[name].type == "TENSOR_DESC" else x for name, x in found.items() if x}
+        return {
+            name: by_label[name] if fields[name].type == "TENSOR_DESC" else [by_label[part.label] for part in parts]
+            for name, parts in self.parts.items()
+            if parts and fields[name].kind == kind
+        }

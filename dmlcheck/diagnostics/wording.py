@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -109,6 +109,11 @@ def did_you_mean(word: str, known: Any) -> str | None:
     """Return the sentence that offers the closest known name, or None."""
     name = closest(word, known)
     return f"did you mean {name}?" if name else None
+
+
+def first_few(words: Sequence[str], most: int, between: str = ", ") -> str:
+    """Return words in a row, of many the first ones: `a, b and 3 more`."""
+    return between.join(words[:most]) + (f" and {len(words) - most:,} more" if len(words) > most else "")
 
 
 def unknown_names(

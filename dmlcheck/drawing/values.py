@@ -21,6 +21,7 @@ from dmlcheck.drawing.sound import is_sound
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.rows import MARK
 from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import INPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
@@ -328,12 +329,8 @@ SPECIAL: dict[str, Callable[[OperatorDesc, TensorPart, Generator], Array]] = {
 
 def drawn_values(desc: OperatorDesc, generator: Generator, style: str = "normal") -> dict[str, Any] | None:
     """Return values for all inputs of a desc, by field, or None if they break a constraint."""
-    found: dict[str, Any] = {}
     try:
-        for field in desc.spec.inputs:
-            arrays = [sorted_out(desc, part, generator, style) for part in desc.parts[field.name]]
-            if arrays:
-                found[field.name] = arrays if field.type == "TENSOR_DESC_ARRAY" else arrays[0]
+        found = desc.by_field({part.label: sorted_out(desc, part, generator, style) for part in desc.tensors(INPUT)})
     except (ValueError, IndexError, KeyError):
         return None
     found = consistent(desc, found)

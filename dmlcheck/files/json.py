@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.files.document import Document, Position, ReadError, SyntaxNode, duplicate
-from dmlcheck.files.nodes import TreeBuilder
+from dmlcheck.files.document import Document, Position, ReadError, SyntaxNode, TreeBuilder, duplicate
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DIGITS,

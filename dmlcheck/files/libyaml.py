@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.files.document import Document, Overflow, Position, ReadError, SyntaxNode, duplicate
-from dmlcheck.files.nodes import TreeBuilder
+from dmlcheck.files.document import Document, Overflow, Position, ReadError, SyntaxNode, TreeBuilder, duplicate
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DUPLICATES,

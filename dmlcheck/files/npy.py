@@ -6,14 +6,17 @@ import io
 import math
 import os
 import re
+import shutil
 import struct
+import tempfile
 import warnings
+import zipfile
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.files.paths import is_inside
+from dmlcheck.files.plain import is_inside, open_plain
 
 _MAGIC = b"\x93NUMPY"
 _LENGTHS = {(1, 0): struct.Struct("<H"), (2, 0): struct.Struct("<I")}  # of the header, by the version of the format
@@ -116,3 +119,27 @@ def find(folder: str, given: str) -> tuple[str, str | None]:
     if os.path.exists(full) and not os.path.isfile(full):
         return full, "is a pipe, a device or a socket, not a file"
     return full, None if os.path.isfile(full) else "no such file"
+
+
+# ---- arrays by name in .npz files
+
+
+_ENDING = ".npy"
+
+
+def names_in(path: str) -> list[str]:
+    """Return the names of the arrays in a file; OSError or zipfile.BadZipFile if it is none."""
+    with open_plain(path) as file, zipfile.ZipFile(file) as archive:
+        return [name.removesuffix(_ENDING) for name in archive.namelist() if name.endswith(_ENDING)]
+
+
+def read_array(path: str, name: str, most: int | None = None) -> Any:
+    """Return an array of a file, of at most a number of bytes; KeyError if it has none, ValueError if it is wrong."""
+    with open_plain(path) as file, zipfile.ZipFile(file) as archive, tempfile.TemporaryFile() as copy:
+        size = archive.getinfo(name + _ENDING).file_size
+        if most is not None and size > most:
+            raise ValueError(f"the array {name!r} takes {size:,} bytes, and {most:,} are free")
+        with archive.open(name + _ENDING) as packed:
+            shutil.copyfileobj(packed, copy)  # elements are only read from files
+        copy.seek(0)
+        return read_elements(copy, Header(copy))

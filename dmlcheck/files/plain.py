@@ -72,3 +72,14 @@ def reason(error: OSError | ValueError) -> str:
     if isinstance(error, ValueError):
         return "has a character that no path can have"
     return error.strerror or str(error)
+
+
+# ---- paths of the folders that a file may name others in
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path, all links followed, lies in a folder tree."""
+    try:
+        return os.path.commonpath([path, folder]) == folder
+    except ValueError:  # different drives
+        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -42,6 +42,12 @@ class Written(NamedTuple):
     inputs: Mapping[str, Any] | None
     outputs: Mapping[str, Any] | None = None
     more: Mapping[str, Any] = {}
+
+
+def apart(cases: Iterable[Written]) -> list[Written]:
+    """Return cases with names of their own."""
+    taken: set[str] = set()
+    return [case._replace(name=free_name(case.name, taken)) for case in cases]
 
 
 def write_cases(place: Place, stem: str, cases: Sequence[Written], comment: str, **defaults: Any) -> str:

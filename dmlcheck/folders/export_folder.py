@@ -9,8 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
-from dmlcheck.files.paths import is_inside
-from dmlcheck.files.plain import MAX_REPORT, read_plain
+from dmlcheck.files.plain import MAX_REPORT, is_inside, read_plain
 
 if TYPE_CHECKING:
     from typing_extensions import Self

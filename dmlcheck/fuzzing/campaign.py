@@ -12,8 +12,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.drawing.units import Unit, drawn_desc
 from dmlcheck.drawing.where import Where, all_hold
 from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
-from dmlcheck.fuzzing.finding_files import FindingFiles, FindingSource
-from dmlcheck.fuzzing.known_findings import KnownFindings
+from dmlcheck.fuzzing.finding_files import FindingFiles, FindingSource, KnownFindings
 from dmlcheck.fuzzing.reducing import Failing, Taken, cause_of, reduced
 from dmlcheck.fuzzing.trials import NO_DRAW, Bench, CaseOfFile, Trial, trial_of
 from dmlcheck.running.results import SKIPPED

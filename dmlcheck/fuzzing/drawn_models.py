@@ -11,7 +11,6 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.drawing.graphs import DrawnGraph, suits
 from dmlcheck.formats.find import inputs_file_of
-from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.compute import run_steps
 from dmlcheck.graphs.records import Step
 from dmlcheck.onnx.export.mappings import build, mappings
@@ -20,6 +19,7 @@ from dmlcheck.onnx.proto import model_proto
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import short_operator
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values.layouts import to_bytes
 
 MODEL = "model.onnx"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.reducing import Failing, Taken
 from dmlcheck.reference import engine
+from dmlcheck.running.expectations import Expectations, names_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 
@@ -116,10 +118,36 @@ def expected(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
         label: output.values if output.undefined is None else np.ma.MaskedArray(output.values, output.undefined)
         for label, output in computed.items()
     }
-    found: dict[str, Any] = {}
-    for field in desc.spec.outputs:
-        labels = [part.label for part in desc.tensors(OUTPUT) if part.path[0] == field.name]
-        if labels:
-            made = [arrays[label] for label in labels]
-            found[field.name] = made if field.type == "TENSOR_DESC_ARRAY" else made[0]
-    return found
+    return desc.by_field(arrays, OUTPUT)
+
+
+# ---- known failures
+
+
+class KnownFindings:
+    """The failures that a file of expectations names, with the number of draws for each reason.
+
+    An entry names a failure by the id that its finding would have: `findings/NAME.yaml::NAME`.
+    """
+
+    def __init__(self, expectations: Expectations | None, folder: str) -> None:
+        """Take the expectations, None if there is no file of them, and the folder of the findings."""
+        self.expectations = expectations
+        self.folder = folder
+        self.counts: Counter[str] = Counter()
+
+    def is_known(self, desc: OperatorDesc, answer: TrialAnswer) -> bool:
+        """Whether an entry expects this failure of a desc; if so, the failure is counted."""
+        name = finding_name(desc, answer)
+        return self.is_known_in(f"{name}.yaml", name, answer)
+
+    def is_known_in(self, file: str, name: str, answer: TrialAnswer) -> bool:
+        """Whether an entry expects this failure of a case of a file in the folder; if so, the failure is counted."""
+        if self.expectations is None or answer.difference is None:
+            return False
+        path = os.path.join(self.folder, file)
+        entry = self.expectations.of(names_of(f"{path}::{name}", path))
+        if entry is None or entry.expect != answer.outcome or entry.is_worse({answer.difference.rule}, answer.max_ulp):
+            return False
+        self.counts[entry.because] += 1
+        return True

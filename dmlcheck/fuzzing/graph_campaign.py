@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.find import Target
 from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph
 from dmlcheck.folders.export_folder import Folder, free_name
-from dmlcheck.formats.find import FOUND_GRAPH
+from dmlcheck.formats.find import FOUND_GRAPH, Target
 from dmlcheck.formats.registry import opened
 from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.fuzzing.drawn_models import MODEL, inputs_of, is_expressible, model_of, operators_of, save
-from dmlcheck.fuzzing.finding_files import FORM, FindingFiles, FindingSource
-from dmlcheck.fuzzing.known_findings import KnownFindings
+from dmlcheck.fuzzing.finding_files import FORM, FindingFiles, FindingSource, KnownFindings
 from dmlcheck.fuzzing.reduce_case import NotReducible, start_of
 from dmlcheck.fuzzing.reducing import reduced
 from dmlcheck.fuzzing.reducing_graphs import FailingGraph, GraphReducer, kind_of

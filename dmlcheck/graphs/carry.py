@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, rounding
 from dmlcheck.reference.arrays.data_types import infinite
@@ -20,7 +19,7 @@ from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
 from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
 from dmlcheck.reference.rows import CHOICES, ELEMENTS, NORMS, PRODUCTS, RANKS, REMAINDERS, WHOLE_STEPS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.layouts import viewed
+from dmlcheck.values.layouts import Array, from_bytes, viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or its bounds
@@ -240,7 +239,7 @@ def _bounded(
     limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
     bounded = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
-    for label, at, bound in bounds(desc, desc.inputs_by_field(inputs), asked, precision, **options):
+    for label, at, bound in bounds(desc, desc.by_field(inputs), asked, precision, **options):
         bounded[label].put(at, bound)
     return bounded
 

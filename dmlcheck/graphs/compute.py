@@ -10,14 +10,13 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
-from dmlcheck.graphs.buffers import Array, byte_count, from_bytes, to_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference import engine
 from dmlcheck.reference.engine import ComputedOutput
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.layouts import wide_span
+from dmlcheck.values.layouts import Array, byte_count, from_bytes, to_bytes, wide_span
 
 
 class Load(Protocol):
@@ -143,12 +142,7 @@ def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, Compu
 
 def step_inputs(desc: OperatorDesc, data: Mapping[str, Array]) -> dict[str, Any]:
     """Return the inputs of a desc by field, as the engine takes them, from the bytes of each by label."""
-    inputs: dict[str, Any] = {}
-    for field in desc.spec.inputs:
-        arrays = [from_bytes(part.tensor, data[part.label]) for part in desc.parts[field.name]]
-        if arrays:
-            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
-    return inputs
+    return desc.by_field({part.label: from_bytes(part.tensor, data[part.label]) for part in desc.tensors(INPUT)})
 
 
 def _too_short(part: TensorPart, step: Step, held: Mapping[str, Array]) -> Iterable[Finding]:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.graphs.buffers import Array
 from dmlcheck.reference.ball.errors import least
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.values.layouts import viewed
+from dmlcheck.values.layouts import Array, viewed
 from dmlcheck.values.number_formats import FORMATS
 
 

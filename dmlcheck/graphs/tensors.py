@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.graphs.buffers import Array, element_bytes
 from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.values.layouts import Array, element_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 __all__ = ["BOOL", "Array", "Buffer", "TensorRef", "element_of"]

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.implementations.protocol import Adapted, Implementation, adapted
 
@@ -90,7 +90,7 @@ class ImplementationKind(NamedTuple):
 
 
 KINDS = {
-    "reference": ImplementationKind("reference", "Reference", "the reference engine"),
+    "reference": ImplementationKind("protocol", "Reference", "the reference engine"),
     "onnxruntime": ImplementationKind(
         "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime", "PROVIDER", optional=True
     ),
@@ -178,6 +178,38 @@ def _raised_at(error: Exception) -> str:
         last = last.tb_next
     file = "" if last is None else last.tb_frame.f_code.co_filename
     return "" if last is None or file.startswith("<frozen") or file == __file__ else f" ({file}:{last.tb_lineno})"
+
+
+class Pair(Adapted):
+    """Two implementations that run the same cases; where one is asked for, it is the first."""
+
+    keeps_time = may_crash = False
+
+    def __init__(self, first: Any, second: Any) -> None:
+        """Take the implementation under test, and the second one."""
+        super().__init__(first)
+        self.first, self.second = adapted(first), adapted(second)
+        self.may_crash = self.first.may_crash or self.second.may_crash
+        self.keeps_time = self.first.keeps_time and self.second.keeps_time
+
+    def close(self) -> None:
+        """End both."""
+        try:
+            self.first.close()
+        finally:
+            self.second.close()
+
+
+def make_all(name: str, against: str | None, timeout: float | None) -> Implementation:
+    """Return the implementation of a name, in a pair with that of a second name; Unavailable if there is none."""
+    first = make(name, timeout)
+    if against is None:
+        return first
+    try:
+        return Pair(first, make(against, timeout))
+    except BaseException:
+        first.close()
+        raise
 
 
 def require_models(implementation: Implementation) -> None:

@@ -29,6 +29,7 @@ from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.layouts import laid_out, viewed, wide_span
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -311,14 +312,9 @@ class _Files:
 
     def named(self, desc: OperatorDesc) -> dict[str, Any]:
         """Return where the outputs of a desc are to be written, by field."""
-        paths: dict[str, Any] = {}
-        for field in desc.spec.outputs:
-            pairs = [(part, self.path(part)) for part in desc.parts[field.name]]
-            self.outputs.extend(pairs)
-            if pairs:
-                made = [path for _, path in pairs]
-                paths[field.name] = made[0] if field.type == "TENSOR_DESC" else made
-        return paths
+        pairs = {part.label: (part, self.path(part)) for part in desc.tensors(OUTPUT)}
+        self.outputs.extend(pairs.values())
+        return desc.by_field({label: path for label, (_, path) in pairs.items()}, OUTPUT)
 
     def read(self) -> dict[str, Array]:
         """Return the outputs by label; Unusable if one has another form than requested."""

@@ -11,10 +11,8 @@ import zlib
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.files.npy import find
-from dmlcheck.files.npz import names_in, read_array
-from dmlcheck.files.paths import is_inside
-from dmlcheck.files.plain import open_plain, reason
+from dmlcheck.files.npy import find, names_in, read_array
+from dmlcheck.files.plain import is_inside, open_plain, reason
 from dmlcheck.folders.export_folder import read_manifest
 from dmlcheck.formats.dxdispatch import descs, exporter, scripts
 from dmlcheck.formats.dxdispatch.form import MODEL

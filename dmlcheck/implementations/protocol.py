@@ -10,6 +10,12 @@ from dmlcheck.descs.records import OperatorDesc
 
 if TYPE_CHECKING:
     from dmlcheck.reference.engine import Array
+from typing import TYPE_CHECKING
+
+from dmlcheck import __version__
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.engine import Array
 
 
 class Implementation:
@@ -179,3 +185,27 @@ _CALLS = {"run": ("desc", "inputs"), "unsupported": ("desc",), "run_model": ("mo
 def adapted(given: Any) -> Implementation:
     """Return an implementation as it is, and any other object as one."""
     return given if isinstance(given, Implementation) else Adapted(given)
+
+
+# ---- the reference engine
+
+
+class Reference(Implementation):
+    """The NumPy reference engine. It is imported when it first computes: a process that only reports needs none."""
+
+    name = "reference"
+    version = __version__
+    is_directml = False
+
+    @property
+    def device(self) -> str:
+        """The NumPy that computes: `NumPy 2.4.6`."""
+        import numpy as np
+
+        return f"NumPy {np.__version__}"
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        """Return the outputs of a valid desc."""
+        from dmlcheck.reference import engine
+
+        return engine.run(desc, inputs)

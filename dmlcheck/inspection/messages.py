@@ -13,7 +13,7 @@ from dmlcheck.files import yaml
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX, level_and_version
 from dmlcheck.specs.records import OperatorSpec, SupportTable
-from dmlcheck.validation.expressions import free_names
+from dmlcheck.validation.conditions import free_names
 
 _NEAREST = 3  # messages that are offered for an unknown one
 _WORD, _NUMBER = r"[\w\[\]]{1,99}", r"[0-9]{1,9}"

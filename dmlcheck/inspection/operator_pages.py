@@ -13,7 +13,6 @@ from dmlcheck.inspection.level_diff import level_evidence
 from dmlcheck.reference.ball.roundings import limits_and_sources, rounding, words
 from dmlcheck.reference.bindings import row
 from dmlcheck.specs.about import FAMILIES, AboutOperator, load_about
-from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
 from dmlcheck.specs.lineage import Version, lineage, older_operator, version
 from dmlcheck.specs.load import load_spec
@@ -32,6 +31,7 @@ from dmlcheck.specs.records import (
     TakenValues,
     Tolerance,
     Undefined,
+    c_type,
 )
 
 

@@ -38,7 +38,7 @@ from dmlcheck.reference.rows import (
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, LEVELS, parse_version
 from dmlcheck.specs.records import DATA_TYPE, Constraint, Deviation, Field, OperatorSpec, SupportTable, Tolerance
-from dmlcheck.validation import constraint_words, expressions
+from dmlcheck.validation import conditions, constraint_words
 from dmlcheck.values.number_formats import FORMATS
 
 
@@ -190,7 +190,7 @@ def _name_problems(spec: OperatorSpec, word: str, args: Any) -> Iterator[str]:
     texts = list(_texts(args.values())) if word in _OF_EXPRESSIONS else []
     known = {*spec.fields, *spec.let, "i"}
     for text in (*texts, *spec.let.values()):
-        for name in sorted(expressions.free_names(text) - known):
+        for name in sorted(conditions.free_names(text) - known):
             yield f"{name} in an expression is not a field"
 
 
@@ -216,7 +216,7 @@ def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
     """Yield the problems of a known deviation's choice of descs and versions."""
     where = f'the known deviation "{row.text}"'
     yield from _desc_problems(spec, where, row.when, (*row.absent, *row.strided))
-    names = expressions.free_names(row.where) if row.where else frozenset()
+    names = conditions.free_names(row.where) if row.where else frozenset()
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys()))
     yield from _values_problems(spec, where, row)
     versions = [version for version in (row.since, row.until) if version is not None]
@@ -229,7 +229,7 @@ def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator
     from dmlcheck.reference.functions.several_ways import KNOWN_ERRORS
 
     expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
-    names = {name for text in expressions_of if text is not None for name in expressions.of_values(text, FUNCTIONS)[1]}
+    names = {name for text in expressions_of if text is not None for name in conditions.of_values(text, FUNCTIONS)[1]}
     names |= {*(row.as_if or {})}
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys() - NAMES))
     if row.is_given and row.values is None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Position
+from dmlcheck.formats.find import Target
 from dmlcheck.models.inputs import ModelInputs, given_inputs, random_inputs
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF

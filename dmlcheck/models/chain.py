@@ -10,7 +10,6 @@ import numpy as np
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
@@ -18,6 +17,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict
+from dmlcheck.values.layouts import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing

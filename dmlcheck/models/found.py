@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dmlcheck.cases.find import Target
-from dmlcheck.formats.find import inputs_file_of
+from dmlcheck.formats.find import Target, inputs_file_of
 from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.models.cases import Loaded, ModelRequest, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed

@@ -12,7 +12,6 @@ from dmlcheck.comparison.compare import has_form
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, cut
-from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.models.cases import Loaded, NodeCase
 from dmlcheck.models.chain import Chain
@@ -30,6 +29,7 @@ from dmlcheck.models.scanning import Held, scanning
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.running.verdict import Limits, Verdict
+from dmlcheck.values.layouts import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _MOST = 2_000  # nodes inside of one that are followed

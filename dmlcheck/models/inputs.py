@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, did_you_mean, size_text
 from dmlcheck.files import npy
-from dmlcheck.files.npz import names_in, read_array
+from dmlcheck.files.npy import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.file import NO_NAMES, place_of

@@ -96,20 +96,10 @@ def _cases(failed: FailedNode, name: str) -> Iterator[Written]:
     source = f"computed by dmlcheck's reference engine from the inputs that {one_line(failed.name)} had"
     for case in cases_of_steps(list(failed.verdict.steps()), name, source):
         values = engine.run(case.desc, dict(case.inputs or {}))
-        yield case._replace(outputs={field: _of_field(case.desc, field, values) for field in _output_fields(case.desc)})
+        yield case._replace(outputs=case.desc.by_field(values, OUTPUT))
 
 
 def cases_of_steps(steps: Sequence[tuple[OperatorDesc, dict[str, Any]]], name: str, source: str) -> Iterator[Written]:
     """Yield each desc of a node with its inputs as a case: the only one by a name, several by their numbers."""
     for number, (desc, inputs) in enumerate(steps, start=1):
         yield Written(name if len(steps) == 1 else f"step-{number}", desc, inputs, more={"source": source})
-
-
-def _output_fields(desc: OperatorDesc) -> list[str]:
-    given = {part.path[0] for part in desc.tensors(OUTPUT)}
-    return [field.name for field in desc.spec.outputs if field.name in given]
-
-
-def _of_field(desc: OperatorDesc, field: str, values: Mapping[str, Any]) -> Any:
-    arrays = [values[part.label] for part in desc.parts[field]]
-    return arrays if desc.spec.fields[field].type == "TENSOR_DESC_ARRAY" else arrays[0]

@@ -13,7 +13,6 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, cut
-from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
@@ -33,6 +32,7 @@ from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values.layouts import Array, to_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 ONNX, PROVIDER = "onnx", "provider"  # the two bases of a verdict

@@ -12,7 +12,6 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.diagnostics.wording import counted, cut, size_text
-from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import Output, Results, run_steps
 from dmlcheck.models.cases import Loaded, NodeCase, node_cases
 from dmlcheck.models.node_values import arrays_of, needed
@@ -23,7 +22,7 @@ from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.reading import first_line
-from dmlcheck.values.layouts import laid_out
+from dmlcheck.values.layouts import Array, laid_out, to_bytes
 from dmlcheck.values.memory import available_bytes
 
 _MOST_INSIDE = 20_000  # nodes inside of If, Loop and Scan that are computed for a model

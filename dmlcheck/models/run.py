@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations import Failure, make
 from dmlcheck.models.beside import one_ahead
 from dmlcheck.models.bisect import ModelBisection

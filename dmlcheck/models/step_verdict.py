@@ -14,7 +14,6 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.graphs.buffers import Array, from_bytes, to_bytes
 from dmlcheck.graphs.carry import Given, carried
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph, Step
@@ -26,6 +25,7 @@ from dmlcheck.reference.rows import VARIANCE
 from dmlcheck.running.verdict import Limits, Verdict, judge, verdict_of
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation.deviations import of_peer
+from dmlcheck.values.layouts import Array, from_bytes, to_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 

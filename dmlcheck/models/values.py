@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.cases.find import Target
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import Opened
-from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, ModelRequest, NodeCase, UnusableModel, loaded, unknown_size
 from dmlcheck.models.node_verdict import KNOWN_TYPES
@@ -20,6 +19,7 @@ from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, evaluato
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.exporter import require
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
+from dmlcheck.values.layouts import Array
 
 _MOST_NAME = 100  # characters that are shown
 

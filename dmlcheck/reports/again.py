@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from dmlcheck.cases.find import located, real_path
 from dmlcheck.diagnostics.record import ERROR
-from dmlcheck.formats.find import inputs_file_of
+from dmlcheck.formats.find import inputs_file_of, located, real_path
+from dmlcheck.reports.accuracy import INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.running.results import FAILED, CaseResult
+from dmlcheck.running.settings import EXPECTED_WITHIN
 
 
 def again(info: RunInfo, result: CaseResult) -> str:
@@ -20,22 +20,14 @@ def again(info: RunInfo, result: CaseResult) -> str:
     path = case.path if real_path(located(case.path)) == real_path(case.file) else case.file
     target = path if is_whole else f"{path}::{case.name}"
     words = [*_options(info, result), *(["--"] if target.startswith("-") else []), target]
-    return f"dmlcheck run {_quoted(words)}"
+    return f"dmlcheck run {quoted(words)}"
 
 
 def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
     settings = info.settings
     if not info.is_of_reference:
         yield from ("--implementation", info.implementation)
-    if settings.precision.accumulate != "FLOAT32":
-        yield from ("--accumulate", settings.precision.accumulate.lower())
-    if settings.precision.factors != "FLOAT32":
-        yield from ("--input-precision", settings.precision.factors.lower())
-    for algorithm in settings.precision.algorithms:
-        yield from ("--algorithms", algorithm)
-    if settings.directml_version is not None:
-        yield from ("--directml-version", settings.directml_version)
-    yield from (*info.options, *_of_model(info, result))
+    yield from (*settings.words(), *info.options, *_of_model(info, result))
     rules = {found.rule for found in result.diagnostics}
     strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, UNLIMITED, INACCURATE}
     if result.outcome == FAILED and strict:
@@ -56,7 +48,7 @@ def _of_model(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield "--bisect"
 
 
-def _quoted(words: list[str]) -> str:
+def quoted(words: list[str]) -> str:
     """Return words as the shell of this system takes them."""
     if sys.platform == "win32":
         import subprocess

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dmlcheck.diagnostics.record import ERROR, NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import brief, cut, visible
-from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.accuracy import drifts, near_bounds
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
-from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.visible import shown_result
-from dmlcheck.running.accuracy import drifts, near_bounds
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import short_operator

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import plural, visible
+from dmlcheck.reports.diagnostics import ReportedMistakes, validated_problems
 from dmlcheck.reports.failure import Again, full_message, problems_of, repository_path
 from dmlcheck.reports.job_summary import JobSummary
-from dmlcheck.reports.mistakes import ReportedMistakes, validated_problems
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 from dmlcheck import __version__
 from dmlcheck.comparison.records import LARGEST, Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
+from dmlcheck.reports.accuracy import Accuracy, Spot, Worst
 from dmlcheck.reports.against import difference_entry, kind_of, side_by_side
 from dmlcheck.reports.elements import report_value
 from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated, WholeCheck
 from dmlcheck.running.results import PASSED, SKIPPED, Against, CaseResult, Drift, ModelOutput, NodeOfCase, Together
+from dmlcheck.running.settings import EXPECTED_WITHIN
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:

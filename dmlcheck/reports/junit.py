@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 
 from dmlcheck import __version__
+from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import failure_text, reason_text, rules_text
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary
-from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import short_operator

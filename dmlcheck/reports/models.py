@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
-from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.diagnostics.wording import counted, first_few, visible
 from dmlcheck.models.legality import ModelResult, NodeResult
 from dmlcheck.onnx.model.nodes import NO_PROVIDER, PROVIDER_REFUSES, REFUSALS
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -184,9 +184,8 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     ]
     yield ", ".join(parts)
     if model.symbols and model.noted("unknown-sizes"):
-        options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols[:_MOST])
-        more = len(model.symbols) - _MOST
-        yield f"give the unknown sizes with {options}" + (f" and {more:,} more" if more > 0 else "")
+        options = [f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols]
+        yield f"give the unknown sizes with {first_few(options, _MOST, ' ')}"
 
 
 def _fused_verdict(model: ModelResult) -> Iterator[str]:

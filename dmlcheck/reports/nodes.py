@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlcheck.diagnostics.wording import counted, figure, is_or_are, visible
+from dmlcheck.diagnostics.wording import counted, figure, first_few, is_or_are, visible
 from dmlcheck.reports.records import level_text
 from dmlcheck.running.results import PASSED, SKIPPED, Bisected, CaseResult, ModelOutput, NodeOfCase, NotFinite, Together
 from dmlcheck.specs.names import short_operator
@@ -40,13 +40,8 @@ def together_text(together: Together) -> str:
     """Return which nodes are wrong only together, and which DirectML operators they become."""
     nodes = [f"{name} ({operator})" for name, operator in zip(together.names, together.operators, strict=False)]
     operators = [short_operator(operator) for operator in together.dml_operators]
-    becomes = f" -> {_listed(operators, ' + ')}" if operators else ""
-    return visible(f"{_listed(nodes, ', ')}{becomes}")
-
-
-def _listed(words: list[str], between: str) -> str:
-    more = f" and {len(words) - _MOST_LISTED:,} more" if len(words) > _MOST_LISTED else ""
-    return between.join(words[:_MOST_LISTED]) + more
+    becomes = f" -> {first_few(operators, _MOST_LISTED, ' + ')}" if operators else ""
+    return visible(f"{first_few(nodes, _MOST_LISTED)}{becomes}")
 
 
 def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:

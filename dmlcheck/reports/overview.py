@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural, visible
-from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
-from dmlcheck.running.accuracy import (
+from dmlcheck.reports.accuracy import (
     Accuracy,
     closest_to_bound,
     drifts,
@@ -18,6 +17,7 @@ from dmlcheck.running.accuracy import (
     warnings,
     worst_text,
 )
+from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 
@@ -95,6 +95,7 @@ class Overview:
 
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
+        self.accuracy.add(result)
         self.is_of_nodes = self.is_of_nodes or result.node is not None
         operator = short_operator(result.case.operator) if result.node is None else visible(result.node.operator)
         row = self.rows.get(operator)
@@ -102,7 +103,6 @@ class Overview:
             row = self.rows[operator] = _OperatorRow()
         if row is not None:
             row.add(result)
-        self.accuracy.add(result)
         if not result.is_quiet:
             self._note(result)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, is_or_are, plural
-from dmlcheck.running.accuracy import Compared, inaccurate_warnings, unlikely_errors, unlimited_warnings
+from dmlcheck.reports.accuracy import Compared, inaccurate_warnings, unlikely_errors, unlimited_warnings
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, Bisected, CaseResult
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import LEVELS, level_and_version

@@ -13,10 +13,10 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
+from dmlcheck.reports.diagnostics import ReportedMistakes, validated_problems
 from dmlcheck.reports.failure import encodable, full_message, path_inside, problems_of, repository_path
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.layout import printed
-from dmlcheck.reports.mistakes import ReportedMistakes, validated_problems
 from dmlcheck.reports.records import RunInfo, Summary, end_text
 from dmlcheck.reports.rule_page import rule_lines
 from dmlcheck.running.legality import Validated

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reference.limits.precision import Precision
+from dmlcheck.reports.accuracy import Compared
 from dmlcheck.reports.reading import (
     NUMBER,
     NUMBER_OR_NONE,
@@ -21,10 +22,9 @@ from dmlcheck.reports.reading import (
     value_of,
 )
 from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared
 from dmlcheck.running.events import digest, digest_of
 from dmlcheck.running.results import OUTCOMES, CaseResult
-from dmlcheck.running.settings import Settings
+from dmlcheck.running.settings import EXPECTED_WITHIN, Settings
 
 _ALIKE = {
     "implementation": "implementation",

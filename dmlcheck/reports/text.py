@@ -8,8 +8,9 @@ from heapq import heappop, heappush
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.against import side_by_side
-from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import (
     Again,
@@ -21,12 +22,10 @@ from dmlcheck.reports.failure import (
     short_line,
 )
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
-from dmlcheck.reports.mistakes import ReportedMistakes
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, end_text
 from dmlcheck.reports.visible import shown_info, shown_result
-from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import CaseResult
 
 Echo = Callable[[str], None]
@@ -155,8 +154,8 @@ class TextReport:
     def _begin(self, cases: int) -> None:
         """Print the description of the run."""
         self.has_begun = True
-        self.write(f"dmlcheck {__version__}, {self.info.judged}")
-        self.write(self.info.scope(cases))
+        for line in (f"dmlcheck {__version__}, {self.info.judged}", self.info.scope(cases)):
+            self.write(line)
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
@@ -167,8 +166,8 @@ class TextReport:
             self.failures.is_listed(result)
             self.failures.keep(short_line(result, self.style, self.reported))
             return
-        self.overview.add(result)
         self.nodes.add(result)
+        self.overview.add(result)
         if self.against is not None:
             self.against.add(result)
         if self.durations:

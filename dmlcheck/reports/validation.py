@@ -9,9 +9,8 @@ from typing import Any
 from dmlcheck.diagnostics.record import ERROR, NOTE
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
-from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text, mistake_of, validated_problems
 from dmlcheck.reports.layout import Style
-from dmlcheck.reports.mistakes import ReportedMistakes, mistake_of, validated_problems
 from dmlcheck.running.legality import Validated
 from dmlcheck.specs.names import level_and_version, level_name
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations import make, require_directml
 from dmlcheck.implementations.protocol import About

@@ -21,7 +21,7 @@ from dmlcheck.implementations import (
     Unusable,
     is_invalid_argument,
 )
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.limits.work import OutOfTime, TooMuchWork
 from dmlcheck.running.undefined_elements import Masks, masks_of
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.find import is_named
 from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import braces, did_you_mean
+from dmlcheck.formats.find import is_named
 from dmlcheck.formats.registry import Opened, cases_in
 from dmlcheck.implementations import make
 from dmlcheck.implementations.protocol import Implementation, adapted

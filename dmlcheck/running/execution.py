@@ -8,13 +8,13 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
+from dmlcheck.implementations import make_all
 from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.running.events import DEFAULT_TIMEOUT, Done, Ended, Event, Executor, Plan, file_events, number_of_cases
 from dmlcheck.running.known_failures import judged_directml
-from dmlcheck.running.pair import make_all
 from dmlcheck.values import memory
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import time
 from collections import Counter
 from functools import partial
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import diagnostic_at
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.processes.child import Child, LateChild, LostChild
 from dmlcheck.processes.pool import Job, Pool

@@ -19,7 +19,6 @@ from dmlcheck.diagnostics.wording import brackets, counted, error_text
 from dmlcheck.files.document import Path
 from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
-from dmlcheck.running.accuracy import INACCURATE
 from dmlcheck.running.places import written_at
 from dmlcheck.values.literals import decimal_fraction, last_digit
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, have_equal_bytes, spell, ulp
@@ -88,7 +87,7 @@ def _finding(case: Case, name: str, tensor: TensorDesc, worst: Inaccurate) -> Fi
     }
     with np.errstate(over="ignore"):
         rounded = float(NUMPY_TYPES[tensor.data_type].type(worst.exact))
-    return Finding(INACCURATE, path, params, help=f"write {spell(rounded, tensor.data_type)}")
+    return Finding("inaccurate-expectation", path, params, help=f"write {spell(rounded, tensor.data_type)}")
 
 
 # ---- expected values measured against the exact results: suites are checked as well as implementations

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import did_you_mean, is_or_are
+from dmlcheck.diagnostics.wording import did_you_mean, first_few, is_or_are
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import short_operator
 from dmlcheck.validation.constraint_words import VALUE_WORDS
@@ -22,18 +22,12 @@ def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
     if not missing and not unlisted:
         return None
     parts = [
-        f"{_names(missing)} {is_or_are(len(missing))} listed and not found" if missing else "",
-        f"{_names(unlisted)} {is_or_are(len(unlisted))} found and not listed" if unlisted else "",
+        f"{first_few(missing, _MOST_NAMED)} {is_or_are(len(missing))} listed and not found" if missing else "",
+        f"{first_few(unlisted, _MOST_NAMED)} {is_or_are(len(unlisted))} found and not listed" if unlisted else "",
         "" if found else "the desc is valid",
     ]
     params = {"problem": "; ".join(filter(None, parts))}
     return Finding("diagnostics-mismatch", ("invalid",), params, _help(case, missing))
-
-
-def _names(entries: list[str]) -> str:
-    """Return names in a row, the first of many."""
-    more = len(entries) - _MOST_NAMED
-    return ", ".join(entries[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 _MOST_NAMED = 20

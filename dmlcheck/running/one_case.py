@@ -15,6 +15,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
+from dmlcheck.implementations import Pair
 from dmlcheck.implementations.protocol import adapted
 from dmlcheck.reference.engine import too_much_work
 from dmlcheck.reference.limits.work import Limited, OutOfTime, TooMuchWork
@@ -31,7 +32,6 @@ from dmlcheck.running.computed import (
 )
 from dmlcheck.running.known_failures import judged_directml, of_values, peer_of, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
-from dmlcheck.running.pair import Pair
 from dmlcheck.running.refusals import InvalidDesc, accepted, unforeseen, wrong_desc, zeros
 from dmlcheck.running.results import (
     ALL_UNDEFINED,

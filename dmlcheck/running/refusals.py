@@ -12,8 +12,8 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.implementations import LibraryAnswer
-from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import DATA_TYPES, level_name
+from dmlcheck.specs.records import INPUT, c_type
 from dmlcheck.validation import check
 from dmlcheck.validation.constraint_rows import is_for_none
 
@@ -95,13 +95,8 @@ def zeros(desc: OperatorDesc) -> dict[str, Any]:
 
     from dmlcheck.values.number_formats import NUMPY_TYPES
 
-    inputs: dict[str, Any] = {}
-    for field in desc.spec.inputs:
-        tensors = [part.tensor for part in desc.parts[field.name]]
-        arrays = [np.zeros(tensor.sizes, NUMPY_TYPES[tensor.data_type]) for tensor in tensors]
-        if arrays:
-            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
-    return inputs
+    tensors = {part.label: part.tensor for part in desc.tensors(INPUT)}
+    return desc.by_field({name: np.zeros(one.sizes, NUMPY_TYPES[one.data_type]) for name, one in tensors.items()})
 
 
 def accepted(case: Case, wrong: InvalidDesc, implementation: Any) -> Finding:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from dmlcheck.implementations.protocol import About
 from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
-from dmlcheck.running.accuracy import EXPECTED_WITHIN
+
+EXPECTED_WITHIN = 4.0  # ULP that an expected value may be from the exact result without a warning
 
 
 class Settings(NamedTuple):
@@ -28,6 +30,17 @@ class Settings(NamedTuple):
     expected_within: float = EXPECTED_WITHIN
     keep: str | None = None
     guesses: bool = True
+
+    def words(self) -> Iterator[str]:
+        """Yield the options of a command line that the results of cases of one level depend on."""
+        if self.precision.accumulate != "FLOAT32":
+            yield from ("--accumulate", self.precision.accumulate.lower())
+        if self.precision.factors != "FLOAT32":
+            yield from ("--input-precision", self.precision.factors.lower())
+        for algorithm in self.precision.algorithms:
+            yield from ("--algorithms", algorithm)
+        if self.directml_version is not None:
+            yield from ("--directml-version", self.directml_version)
 
     @property
     def of_another(self) -> Settings:

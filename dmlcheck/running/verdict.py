@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.compare import Comparison, allowed, compare, equal_outputs, has_form
+from dmlcheck.comparison.compare import Comparison, JudgedOutputs, allowed, compare, equal_outputs, has_form
 from dmlcheck.comparison.records import MOST_SYSTEMATIC, OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
@@ -154,13 +154,12 @@ def judge(
         return judge(case, prepared, actual, limits, is_open)
     if of_reference is not None and not has_marks and _is_equal(outputs):
         return Verdict(outputs)
-    known: tuple[Deviation, ...] = ()
-    if of_reference is None:
-        known = _known(desc, inputs, expected, actual, compared, limits, limit, undefined)
+    judged = JudgedOutputs(desc, inputs, expected, actual, undefined, compared, limit)
+    known = _known(judged, limits) if of_reference is None else ()
     guesses = _Guesses()
     is_judged = of_reference is None and not known
     if is_judged and any(map(_is_off, outputs.values())) and limits.asks_for_causes(desc, outputs):
-        guesses = _guesses(case.file, (desc, inputs, expected, actual, undefined, compared), limit, limits)
+        guesses = _guesses(case.file, judged, limits)
     found = verdict_of(outputs, case.outputs or {}, guesses)
     disagreeing = () if of_reference is None else disagreements(case, prepared, actual, of_reference, is_open)
     of_its_own = {} if of_reference is None else outputs
@@ -172,17 +171,9 @@ def judge(
     )
 
 
-def _known(
-    desc: OperatorDesc,
-    inputs: dict[str, Any],
-    expected: Mapping[str, Any],
-    actual: Mapping[str, Any],
-    compared: Mapping[str, Comparison],
-    limits: Limits,
-    limit: Limit,
-    undefined: Mapping[str, Any],
-) -> tuple[Deviation, ...]:
+def _known(judged: JudgedOutputs, limits: Limits) -> tuple[Deviation, ...]:
     """Return the known deviations that explain every wrong element; none if other errors are too large."""
+    desc, inputs, expected, actual, undefined, compared, limit = judged
     results = [found.result for found in compared.values()]
     if not any(map(_is_wrong, results)):
         return ()
@@ -198,9 +189,9 @@ def _known(
     rows = () if any(result.systematic for result in results) else limits.deviations(desc)
     if not rows:
         return ()
-    from dmlcheck.comparison.deviating import Judged, explaining
+    from dmlcheck.comparison.deviating import explaining
 
-    return explaining(Judged(desc, inputs, expected, actual, compared, limit), rows)
+    return explaining(judged, rows)
 
 
 def _farthest(mask: Any, expected: Any, actual: Any) -> Any:
@@ -393,7 +384,7 @@ def _inaccurate(
 
 def _bounds_of(
     desc: OperatorDesc,
-    inputs: dict[str, Any],
+    inputs: Mapping[str, Any],
     limit: Limit,
     *,
     with_measured: bool = False,
@@ -419,21 +410,20 @@ class _Guesses(NamedTuple):
     causes: Mapping[str, str | None] = {}
 
 
-def _guesses(file: str, known: tuple[Any, ...], limit: Limit, limits: Limits) -> _Guesses:
-    """Return why outputs may be wrong; `known` has the fields of a `JudgedOutputs`."""
-    from dmlcheck.comparison.input_types import JudgedOutputs, consistent_type
+def _guesses(file: str, judged: JudgedOutputs, limits: Limits) -> _Guesses:
+    """Return why outputs may be wrong."""
+    from dmlcheck.comparison.input_types import consistent_type
     from dmlcheck.comparison.known_faults import likely_cause
     from dmlcheck.comparison.wrong_output import WrongOutput
 
-    judged = JudgedOutputs(*known)
     causes = {}
     for name, (output, mask) in judged.compared.items():
         if output.mismatches and mask is not None:
             tensor, expected = judged.expected[name]
-            given = judged.desc, judged.inputs, name, tensor, expected, judged.actual[name], limit, mask
+            given = judged.desc, judged.inputs, name, tensor, expected, judged.actual[name], judged.limit, mask
             is_tried = limits.try_once_more(file)
             causes[name] = _unless_it_fails(partial(likely_cause, WrongOutput(*given), is_tried=is_tried))
-    return _Guesses(_unless_it_fails(partial(consistent_type, judged, limit)), causes)
+    return _Guesses(_unless_it_fails(partial(consistent_type, judged)), causes)
 
 
 def _unless_it_fails(search: Callable[[], str | None]) -> str | None:

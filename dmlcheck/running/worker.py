@@ -10,15 +10,15 @@ import gc
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.files.document import Position
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
+from dmlcheck.implementations import make_all
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.running.events import Done, Event, Plan, file_events
-from dmlcheck.running.pair import make_all
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult
 
 if TYPE_CHECKING:

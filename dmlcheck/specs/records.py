@@ -355,3 +355,27 @@ class OperatorSpec(NamedTuple):
         """The results that were measured: results that the page leaves undefined, and results in errata."""
         undefined = [row.measured for row in self.undefined if row.measured is not None]
         return (*undefined, *(Measured(row.correct, row.run) for row in self.errata if row.run is not None))
+
+
+# ---- the types of DirectML.h
+
+
+_TYPES = {
+    "TENSOR_DESC": "const DML_TENSOR_DESC*",
+    "TENSOR_DESC_ARRAY": "const DML_TENSOR_DESC*",
+    "OPERATOR_DESC": "const DML_OPERATOR_DESC*",
+    "OPERATOR_DESC_ARRAY": "const DML_OPERATOR_DESC*",
+    "SCALE_BIAS": "const DML_SCALE_BIAS*",
+    "SCALAR_UNION": "DML_SCALAR_UNION",
+    "SIZE_2D": "DML_SIZE_2D",
+    "UINT_ARRAY": "const UINT*",
+    "INT_ARRAY": "const INT*",
+    "FLOAT_ARRAY": "const FLOAT*",
+}
+
+
+def c_type(field: Field) -> str:
+    """Return the type of a field in DirectML.h: `const UINT*`, `DML_AXIS_DIRECTION`, `BOOL`."""
+    if field.enum is not None:
+        return field.enum
+    return "BOOL" if field.boolean else _TYPES.get(field.type, field.type)

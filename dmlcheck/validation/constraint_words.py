@@ -29,8 +29,7 @@ from dmlcheck.diagnostics.record import (
 )
 from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
-from dmlcheck.validation.conditions import nested, tensors_of
-from dmlcheck.validation.expressions import evaluate
+from dmlcheck.validation.conditions import evaluate, nested, tensors_of
 from dmlcheck.validation.worked import NOTHING_KNOWN, broken_claims, claimed, limit_relation, span_text, sum_text
 
 Word = Callable[[OperatorDesc, Any], Iterator[Finding]]

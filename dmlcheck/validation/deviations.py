@@ -8,7 +8,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.specs.names import parse_version
 from dmlcheck.specs.records import INPUT, OUTPUT, Deviation, Peer
-from dmlcheck.validation.expressions import evaluate
+from dmlcheck.validation.conditions import evaluate
 
 PROVIDER = "ONNX Runtime's DirectML provider"
 _RELEASE = "1.24.4"  # of ONNX Runtime, whose provider was run

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import brackets
-from dmlcheck.validation.conditions import applicable
-from dmlcheck.validation.expressions import evaluate
+from dmlcheck.validation.conditions import applicable, evaluate
 
 Array = NDArray[Any]
 Inputs = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import AT_LEAST, AT_MOST, DIVIDES, ELEMENTS, EQUAL, ONE_OF, RANK
 from dmlcheck.files.document import Path
-from dmlcheck.validation.expressions import evaluate
+from dmlcheck.validation.conditions import evaluate
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 

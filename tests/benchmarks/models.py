@@ -22,7 +22,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations.onnxruntime import OnnxRuntime
 from dmlcheck.models import run as model_run
 from dmlcheck.models.cases import ModelRequest

@@ -21,7 +21,7 @@ from dmlcheck.specs.records import OperatorSpec
 def two_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a site of one case, which is all that is bundled, have two files."""
     write(str(tmp_path / "cases" / "sum.yaml"), GOOD)
-    monkeypatch.setattr("dmlcheck.cli.selection.data_folder", lambda name: str(tmp_path / name))
+    monkeypatch.setattr("dmlcheck.formats.find.data_folder", lambda name: str(tmp_path / name))
 
     def site_files(specs: list[OperatorSpec], cases: dict[str, list[Case]]) -> Iterator[File]:
         assert [spec.operator for spec in specs] == list(operator_names())

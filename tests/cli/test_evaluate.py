@@ -63,7 +63,7 @@ def test_eval_of_nothing_that_can_be_computed_has_its_exit_code(text: str, code:
 def doubling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name of an implementation that doubles what the reference computes, and cannot run ACTIVATION_RELU."""
     (folder / "doubling_in_eval.py").write_text(
-        "from dmlcheck.implementations.reference import Reference\n"
+        "from dmlcheck.implementations.protocol import Reference\n"
         "class Doubling(Reference):\n"
         "    name = 'doubling'\n"
         "    def unsupported(self, desc):\n"

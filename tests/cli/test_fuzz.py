@@ -9,7 +9,7 @@ import pytest
 from commandline import dmlcheck
 
 from dmlcheck.cli import judging
-from dmlcheck.fuzzing import campaign, trials_there
+from dmlcheck.fuzzing import campaign, trials
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_the_same_seed_finds_the_same() -> None:
 @pytest.mark.slow
 def test_workers_of_a_cluster_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="there is no dask")
-    monkeypatch.setattr(trials_there, "_TOGETHER", 4)
+    monkeypatch.setattr(trials, "_TOGETHER", 4)
     words = ("GEMM", "--examples", "12", "--seed", "5")
     found = {}
     for folder, executor in (("here", ()), ("there", ("--executor", "dask", "-j", "2"))):

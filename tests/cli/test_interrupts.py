@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from commandline import GOOD, dmlcheck, json_of, many, spawned, write
 
+from dmlcheck.cli.ending import finish
 from dmlcheck.cli.interrupts import SIGNALS, Interrupts
-from dmlcheck.cli.outcome import Outcome
 from dmlcheck.folders.export_folder import Folder
 
 
@@ -125,13 +125,11 @@ def left() -> list[str]:
 def test_an_interrupt_after_the_last_case_leaves_whole_reports(
     number: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish = Outcome.finish
-
-    def interrupted(self: Outcome) -> Any:
+    def interrupted(*given: Any, **more: Any) -> Any:
         signal.raise_signal(number)
-        return finish(self)
+        return finish(*given, **more)
 
-    monkeypatch.setattr(Outcome, "finish", interrupted)
+    monkeypatch.setattr("dmlcheck.cli.run.finish", interrupted)
     write("a.yaml", many(3))
     result = dmlcheck("run", "a.yaml", "--json", "r.json", "--sarif", "r.sarif")
     report = json_of("r.json")

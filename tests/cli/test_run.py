@@ -87,7 +87,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
 
 def test_the_bundled_cases_run_without_a_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("cases/reduce/sum.yaml", GOOD)
-    monkeypatch.setattr("dmlcheck.cli.selection.data_folder", lambda name: str(folder / name))
+    monkeypatch.setattr("dmlcheck.formats.find.data_folder", lambda name: str(folder / name))
     result = dmlcheck("run", "-v")
     assert (result.exit_code, "passed in" in result.stdout) == (0, True)
     assert "\nPASSED cases/reduce/sum.yaml" in result.stdout

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from commandline import dmlcheck, json_of
 
-from dmlcheck.cases.find import each_once
 from dmlcheck.cli.selection import targets
+from dmlcheck.formats.find import each_once
 from dmlcheck.specs.load import data_folder
 
 CASE = "operator: ARGMAX\ndesc: {}\n"
@@ -115,8 +115,7 @@ def bundled(folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch:
     """Let the files of one operator be all that is bundled, and return the current folder."""
     installed = tmp_path_factory.mktemp("installed")
     shutil.copytree(Path(data_folder("cases")) / "argmax", installed / "cases" / "argmax")
-    for module in ("dmlcheck.cli.selection", "dmlcheck.cases.find"):
-        monkeypatch.setattr(f"{module}.data_folder", lambda name: str(installed / name))
+    monkeypatch.setattr("dmlcheck.formats.find.data_folder", lambda name: str(installed / name))
     return folder
 
 

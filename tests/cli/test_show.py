@@ -109,7 +109,7 @@ def test_errata_may_be_asked_for_by_their_kind() -> None:
 
 def test_the_evidence_of_one_operator_is_among_that_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(CASES / "gemm", tmp_path / "cases" / "gemm")
-    monkeypatch.setattr("dmlcheck.cli.selection.data_folder", lambda name: str(tmp_path / name))
+    monkeypatch.setattr("dmlcheck.formats.find.data_folder", lambda name: str(tmp_path / name))
     head, own, *_ = dmlcheck("show", "gemm", "--evidence").stdout.splitlines()
     assert (head.split()[:2], own.split()[0]) == (["operator", "results"], "GEMM")
     shown = re.split(r"^\$ dmlcheck show --evidence\n", PAGES["evidence.md"], flags=re.MULTILINE)[1]  # by test_guide

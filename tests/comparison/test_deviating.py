@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from judged import answering, case_of, giving, result_of
 
-from dmlcheck.comparison.compare import compare
-from dmlcheck.comparison.deviating import Judged, explaining
+from dmlcheck.comparison.compare import JudgedOutputs, compare
+from dmlcheck.comparison.deviating import explaining
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import bounds
@@ -22,16 +22,17 @@ NAN, INF = np.nan, np.inf
 EXACT = Limit(Tolerance(exact=True), is_own=True)
 
 
-def judged(operator: str, fields: dict[str, Any], inputs: dict[str, Any], expected: Any, actual: Any) -> Judged:
+def judged(operator: str, fields: dict[str, Any], inputs: dict[str, Any], expected: Any, actual: Any) -> JudgedOutputs:
     desc = read_desc(operator, fields).desc
     assert desc is not None
     name = next(part.label for part in desc.tensors(OUTPUT))
     right = {name: (desc.values[name], expected)}
     given = {name: actual}
-    return Judged(desc, inputs, right, given, compare(right, given, EXACT, partial(bounds, desc, inputs)), EXACT)
+    compared = compare(right, given, EXACT, partial(bounds, desc, inputs))
+    return JudgedOutputs(desc, inputs, right, given, {}, compared, EXACT)
 
 
-def of_squares(x: list[float], expected: list[float], actual: list[float], data_type: str = "FLOAT32") -> Judged:
+def of_squares(x: list[float], expected: list[float], actual: list[float], data_type: str = "FLOAT32") -> JudgedOutputs:
     tensor = {"DataType": data_type, "Sizes": [len(x)]}
     dtype = np.float32 if data_type == "FLOAT32" else np.float16
     fields = {"InputTensor": tensor, "OutputTensor": tensor, "ScaleBias": {"Scale": 2, "Bias": 1}}
@@ -39,7 +40,7 @@ def of_squares(x: list[float], expected: list[float], actual: list[float], data_
     return judged("ELEMENT_WISE_ABS", fields, {"InputTensor": arrays[0]}, *arrays[1:])
 
 
-def texts(made: Judged, *rows: Deviation) -> list[str]:
+def texts(made: JudgedOutputs, *rows: Deviation) -> list[str]:
     return [row.text for row in explaining(made, rows)]
 
 
@@ -563,7 +564,7 @@ def shaped(values: list[float], dtype: Any = np.float32, columns: int = 2) -> An
     return np.array(values, dtype).reshape(1, 1, 2, columns)
 
 
-def is_explained(made: Judged) -> bool:
+def is_explained(made: JudgedOutputs) -> bool:
     return bool(explaining(made, known_deviations(made.desc)))
 
 

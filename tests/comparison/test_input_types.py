@@ -11,8 +11,8 @@ import pytest
 from products_of import built, product
 
 from dmlcheck.comparison import input_types
-from dmlcheck.comparison.compare import compare
-from dmlcheck.comparison.input_types import JudgedOutputs, consistent_type
+from dmlcheck.comparison.compare import JudgedOutputs, compare
+from dmlcheck.comparison.input_types import consistent_type
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -48,7 +48,7 @@ def named(made: Made, actual: Array, limit: Limit | None = None) -> str | None:
     bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
     found = {"OutputTensor": actual}
     compared = compare(expected, found, limit, bounds_of)
-    return consistent_type(JudgedOutputs(desc, inputs, expected, found, {}, compared), limit)
+    return consistent_type(JudgedOutputs(desc, inputs, expected, found, {}, compared, limit))
 
 
 def of_rounded(made: Made, change: Callable[[Array], Array]) -> Array:
@@ -151,7 +151,7 @@ def test_float16_tensors_and_other_operators_are_not_looked_at(monkeypatch: pyte
     made = matrices(dtype=np.float16)
     assert named(made, right(made) + np.float16(0.25)) is None
     x = np.random.default_rng(5).uniform(1, 2, (8, 8)).astype(np.float32)
-    monkeypatch.setattr(JudgedOutputs, "within", None)
+    monkeypatch.setattr(input_types, "_within", None)
     added = built("ELEMENT_WISE_ADD", x.shape, "FLOAT32", {"A": x, "B": x})
     assert named(added, rounded(right(added), "TF32")) is None
 

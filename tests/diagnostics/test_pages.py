@@ -11,7 +11,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.files import yaml
 from dmlcheck.formats.registry import read_document
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.validation import validate
 

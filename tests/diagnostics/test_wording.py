@@ -19,6 +19,7 @@ from dmlcheck.diagnostics.wording import (
     dimensions_text,
     error_text,
     figure,
+    first_few,
     is_misspelling,
     is_or_are,
     misspelt,
@@ -238,3 +239,9 @@ def test_the_key_of_an_operator_in_a_dxdispatch_model_is_known() -> None:
 )
 def test_a_share_is_a_percentage_up_to_all_of_the_tolerance(share: float, text: str) -> None:
     assert share_text(share) == text
+
+
+def test_of_many_words_the_first_few_are_named() -> None:
+    assert first_few("abc", 3) == "a, b, c"
+    assert first_few("abcd", 3, " + ") == "a + b + c and 1 more"
+    assert first_few(["x"] * 2002, 2) == "x, x and 2,000 more"

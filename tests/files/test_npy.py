@@ -6,6 +6,7 @@ import io
 import os
 import struct
 import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -19,6 +20,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.files import npy as npy_module
+from dmlcheck.files.npy import names_in, read_array
 from dmlcheck.values.literals import Source
 from dmlcheck.values.read import read_values
 
@@ -527,3 +529,37 @@ def test_without_a_folder_files_are_looked_up_in_the_current_one(tree: Path, mon
     values, findings = collected(read_values("T", tensor, {"file": "data/x.npy"}, (), Source("")))
     assert findings == []
     assert values is not None
+
+
+# ---- .npz files
+
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def test_arrays_are_read_by_their_names() -> None:
+    np.savez_compressed("a.npz", **{"/model/x": np.arange(6.0).reshape(2, 3), "y": np.array(True)})
+    assert names_in("a.npz") == ["/model/x", "y"]
+    assert read_array("a.npz", "/model/x").tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert read_array("a.npz", "y").tolist() is True
+
+
+def test_an_array_that_is_larger_than_allowed_is_not_unpacked() -> None:
+    np.savez_compressed("a.npz", x=np.zeros(1000))
+    with pytest.raises(ValueError, match="takes 8,128 bytes, and 100 are free"):
+        read_array("a.npz", "x", 100)
+    assert read_array("a.npz", "x", 10_000).shape == (1000,)
+
+
+def test_objects_are_not_unpickled() -> None:
+    np.savez("a.npz", x=np.array([print], object))
+    with pytest.raises(ValueError, match="Python objects"):
+        read_array("a.npz", "x")
+
+
+def test_what_is_no_archive_is_refused() -> None:
+    Path("a.npz").write_bytes(b"nothing")
+    with pytest.raises(zipfile.BadZipFile):
+        names_in("a.npz")
+    with pytest.raises(FileNotFoundError):
+        names_in("none.npz")

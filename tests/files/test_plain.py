@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.files.plain import NotPlain, TooLarge, open_plain, read_plain, reason
+from dmlcheck.files.plain import NotPlain, TooLarge, is_inside, open_plain, read_plain, reason
 
 HAS_PIPES = hasattr(os, "mkfifo")
 
@@ -76,3 +76,22 @@ def test_a_reason_is_the_same_on_every_platform(
         open_plain(path)
     assert isinstance(refused.value, (OSError, ValueError))
     assert reason(refused.value).startswith(words)
+
+
+# ---- paths of the folders that a file may name others in
+
+
+def test_a_path_is_inside_of_a_folder_that_its_path_begins_with(tmp_path: Path) -> None:
+    folder = str(tmp_path / "a")
+    assert is_inside(folder, folder)
+    assert is_inside(str(tmp_path / "a" / "b" / "c"), folder)
+    assert not is_inside(str(tmp_path), folder)
+
+
+def test_a_name_that_begins_alike_is_outside(tmp_path: Path) -> None:
+    assert not is_inside(str(tmp_path / "ab"), str(tmp_path / "a"))
+
+
+def test_a_path_that_has_nothing_in_common_with_a_folder_is_outside(tmp_path: Path) -> None:
+    """On Windows these are the paths of another drive."""
+    assert not is_inside("elsewhere", str(tmp_path))

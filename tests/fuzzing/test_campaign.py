@@ -18,10 +18,9 @@ from dmlcheck.files import yaml
 from dmlcheck.formats.registry import read_file
 from dmlcheck.fuzzing.answers import TrialAnswer
 from dmlcheck.fuzzing.campaign import Campaign, CampaignFinding, CampaignRequest, CampaignTally, failing_of
-from dmlcheck.fuzzing.finding_files import FindingFiles
-from dmlcheck.fuzzing.known_findings import KnownFindings
+from dmlcheck.fuzzing.finding_files import FindingFiles, KnownFindings
 from dmlcheck.fuzzing.trials import NO_DRAW, BenchHere, Trial
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.expectations import read_expectations
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED

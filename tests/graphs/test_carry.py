@@ -14,7 +14,6 @@ from shipped import cases_of
 from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.descs.read import read_desc
 from dmlcheck.graphs import carry
-from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import carried
 from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.tensor_bounds import Carried
@@ -27,7 +26,7 @@ from dmlcheck.reference.tiling import plan
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.layouts import laid_out
+from dmlcheck.values.layouts import laid_out, to_bytes
 
 Array = np.ndarray[Any, Any]
 MOST = 3000  # elements of a case that is tried

@@ -13,10 +13,10 @@ from valid_descs import tensor, valid
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.graphs import compute
-from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import Load, Results, results, run_steps
 from dmlcheck.graphs.records import Step
 from dmlcheck.reference.limits.work import TooMuchWork
+from dmlcheck.values.layouts import Array, to_bytes
 
 
 def one(name: str, operator: str, reads: str, writes: str, size: int = 3) -> Step:

@@ -22,7 +22,7 @@ from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported, make
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.running.results import ALL_UNDEFINED
 from dmlcheck.specs.names import NEWEST_LEVEL

@@ -11,7 +11,7 @@ import pytest
 from run_models import RUNTIME, Runtime, constant, one_input, onnx, perceptron, plant, random, runtime
 from whole_models import FLOAT16, INT64, model, node, save
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.graphs.carry import Carried
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelRequest, NodeCase, loaded

@@ -9,8 +9,8 @@ import pytest
 from run_models import Runtime, constant, one_input, perceptron
 from whole_models import node, save
 
-from dmlcheck.cases.find import Target
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, UnusableModel, loaded
 
 pytestmark = pytest.mark.usefixtures("folder")

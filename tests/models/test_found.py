@@ -13,7 +13,7 @@ import numpy as np
 from commandline import GOOD, dmlcheck, write
 from whole_models import model, node, save
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations import make
 from dmlcheck.models.found import ReferenceModels, WithModels
 from dmlcheck.running.events import Done, Ended, Plan

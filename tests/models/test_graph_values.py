@@ -27,11 +27,11 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import opened
-from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.implementations import make
 from dmlcheck.models.graph_values import evaluate_graph, evaluated_commands, evaluated_graph
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
+from dmlcheck.values.layouts import Array
 
 ROW = tensor([1, 1, 1, 5])
 

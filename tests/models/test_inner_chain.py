@@ -9,7 +9,7 @@ import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, onnx, random, runtime
 from whole_models import INT64, model, node, save, tensor
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models import inner_chain
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution

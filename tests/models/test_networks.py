@@ -11,7 +11,7 @@ from networks import diffusion, generating, quantized, quantized_image, recurren
 from run_models import runtime
 from whole_models import save
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.running.events import Done, Plan

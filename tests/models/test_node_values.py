@@ -9,7 +9,7 @@ import pytest
 from run_models import Runtime, constant, one_input, perceptron, runtime
 from whole_models import node, save
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations import Failure
 from dmlcheck.models.cases import Loaded, ModelRequest, loaded
 from dmlcheck.models.node_values import array_of, arrays_of, by_node, of_whole, recorded_tensors, run_node

@@ -10,12 +10,11 @@ from onnx import TensorProto
 from run_models import ROUNDED, RUNTIME, Runtime, perceptron, random, runtime
 from whole_models import INT64, model, node, numbers, save, tensor
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
-from dmlcheck.running.events import Done, Plan
+from dmlcheck.running.events import Done, Plan, Selection
 from dmlcheck.running.results import CaseResult
-from dmlcheck.running.selection import Selection
 
 pytestmark = pytest.mark.usefixtures("folder")
 

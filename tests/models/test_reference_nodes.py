@@ -9,7 +9,7 @@ import pytest
 from run_models import constant, onnx, perceptron, random
 from whole_models import FLOAT, model, node, save, tensor
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations import make
 from dmlcheck.models import reference_nodes
 from dmlcheck.models.cases import Loaded, ModelRequest, loaded

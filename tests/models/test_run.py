@@ -12,14 +12,13 @@ import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
 from whole_models import FLOAT16, INT64, model, node, save, tensor
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models import node_values
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.running.events import Done, Ended, NotRun, Plan
+from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection
 from dmlcheck.running.results import CaseResult, NotFinite
-from dmlcheck.running.selection import Selection
 from dmlcheck.running.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("folder")

@@ -10,12 +10,11 @@ import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, one_input, onnx, perceptron, runtime
 from whole_models import node, save
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
-from dmlcheck.running.events import Done, Plan
+from dmlcheck.running.events import Done, Plan, Selection
 from dmlcheck.running.results import CaseResult
-from dmlcheck.running.selection import Selection
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -28,7 +28,7 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unsupported
 from dmlcheck.implementations.desc_models import with_bytes
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
 from dmlcheck.reference.bounds import bounds

@@ -16,7 +16,7 @@ from shipped import cases_in
 import dmlcheck
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 
 Array = np.ndarray[Any, Any]
 Implementation = Any

@@ -6,9 +6,9 @@ import pytest
 from results import OUTPUT, UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.comparison.records import Element
+from dmlcheck.reports.accuracy import Compared
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import Earlier
-from dmlcheck.running.accuracy import Compared
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult, Drift, NodeOfCase
 
 ELEMENT = Element((0,), 21.0, 22.0, 5.0, 0.75)

@@ -12,11 +12,11 @@ from commandline import json_of
 from results import failed, summary_of
 
 from dmlcheck.reference.limits.precision import Precision
+from dmlcheck.reports.accuracy import Compared
 from dmlcheck.reports.json import JsonReport
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.reports.shards import WholeRun, whole_run
-from dmlcheck.running.accuracy import Compared
 from dmlcheck.running.events import digest, digest_of
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings

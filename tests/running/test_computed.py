@@ -13,8 +13,7 @@ from dmlcheck import run_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported
-from dmlcheck.implementations.protocol import adapted
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference, adapted
 from dmlcheck.running.computed import (
     Computed,
     NoOutputs,

@@ -10,12 +10,11 @@ import pytest
 from judged import like_reference
 from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used by its name
 
-from dmlcheck.cases.find import Target
+from dmlcheck import implementations
+from dmlcheck.formats.find import Target
 from dmlcheck.implementations.protocol import adapted
-from dmlcheck.running import pair
-from dmlcheck.running.events import Done, Ended, NotRun, Plan, digest_of, digest_of_ids, in_shard
+from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection, digest_of, digest_of_ids, in_shard
 from dmlcheck.running.execution import Execution
-from dmlcheck.running.selection import Selection
 
 
 def kinds(plan: Plan, jobs: int = 1, case: str | None = None, *more: str) -> list[type]:
@@ -96,7 +95,7 @@ def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPat
         running.append(execution.slowest())
         return outputs
 
-    monkeypatch.setattr(pair, "make", lambda *_: adapted(like_reference(note)))
+    monkeypatch.setattr(implementations, "make", lambda *_: adapted(like_reference(note)))
     between = [execution.slowest() for _ in execution.events()]
     assert [slow and slow[0] for slow in running] == ["a.yaml::c0", "a.yaml::c1"]
     assert between == [None, None, None]

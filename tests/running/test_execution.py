@@ -21,8 +21,8 @@ from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck import load_cases
-from dmlcheck.cases.find import Target
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.formats.find import Target
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running import execution, verdict
 from dmlcheck.running.events import Plan, digest_of
 from dmlcheck.running.one_case import Run, run_case

@@ -9,7 +9,7 @@ import pytest
 from misbehaving import CRASH, HANG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.processes.child import Child, LateChild, LostChild
 from dmlcheck.processes.pool import Pool

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from commandline import dmlcheck
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.running import execution
 from dmlcheck.running.events import Plan
 from dmlcheck.running.execution import Files

@@ -18,7 +18,7 @@ from report_schema import checked_report
 from dmlcheck.cases.records import DetachedOrigin
 from dmlcheck.files.yaml import parse
 from dmlcheck.formats.registry import read_document
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings

@@ -6,7 +6,7 @@ import pytest
 from misbehaving import CRASH, EXIT, HANG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
-from dmlcheck.cases.find import Target
+from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.running.events import Plan
 from dmlcheck.running.file_jobs import IsolatedRunner

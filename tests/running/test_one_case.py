@@ -14,12 +14,11 @@ from judged import answering, giving, like_reference
 
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.registry import read_file
-from dmlcheck.implementations import Failure, TimedOut, Unsupported
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations import Failure, Pair, TimedOut, Unsupported
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.limits import work
 from dmlcheck.running import one_case
 from dmlcheck.running.one_case import Run, run_case, run_cases
-from dmlcheck.running.pair import Pair
 from dmlcheck.running.results import ALL_UNDEFINED, FOR_REFERENCE
 from dmlcheck.running.settings import Settings
 

@@ -15,7 +15,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.files import yaml
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.refusals import can_be_asked, wrong_desc, zeros
 from dmlcheck.running.settings import Settings

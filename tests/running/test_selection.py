@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from commandline import dmlcheck, json_of, run
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
+from dmlcheck.formats.find import Target
+from dmlcheck.running.events import Selection, parse_type
 from dmlcheck.running.expectations import Entry, expected_result
 from dmlcheck.running.results import CaseResult
-from dmlcheck.running.selection import Selection, parse_type
 
 CASES = """
 operator: ELEMENT_WISE_IDENTITY

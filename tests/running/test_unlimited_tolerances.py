@@ -72,7 +72,7 @@ def test_with_strict_they_fail_and_the_case_says_how_to_see_it_again() -> None:
 
 @pytest.mark.slow
 def test_equal_elements_need_no_tolerance() -> None:
-    assert "unlimited" not in report("--strict", name="python:dmlcheck.implementations.reference:Reference")
+    assert "unlimited" not in report("--strict", name="python:dmlcheck.implementations.protocol:Reference")
     given = FILE.replace("inputs: {InputTensor: [1e-40, .inf]}}", "inputs: {InputTensor: [1e-40, .inf]}, outputs: {OutputTensor: [.inf, 0]}}")  # fmt: skip # noqa: E501
     Path("given.yaml").write_text(given, encoding="utf-8")
     assert run("--strict", path="given.yaml::some", name="reference").exit_code == 0

@@ -17,13 +17,13 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.graphs.buffers import Array, Constants, constants_of, from_bytes
 from dmlcheck.graphs.check import valid_steps
+from dmlcheck.graphs.constants import Constants, constants_of
 from dmlcheck.graphs.records import GraphFile, Step
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL, integer_range
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.generators import random, sequence
-from dmlcheck.values.layouts import wide_span
+from dmlcheck.values.layouts import Array, from_bytes, wide_span
 
 _COMMENT = """\
 From the DirectML graph {} by dmlcheck {}: a node's desc, and the constants that it reads.
@@ -113,11 +113,11 @@ def node_inputs(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str,
     """
     for made in _candidates(desc):
         values: Mapping[str, Any] = {**made, **constants}
-        if too_large(desc, desc.inputs_by_field(made), {}) is not None:
+        if too_large(desc, desc.by_field(made), {}) is not None:
             return None
         arrays = {label: _array(values[label], part.tensor) for label, part in _inputs(desc)}
-        if not value_findings(desc, desc.inputs_by_field(arrays), NEWEST_LEVEL):
-            return desc.inputs_by_field(values)
+        if not value_findings(desc, desc.by_field(arrays), NEWEST_LEVEL):
+            return desc.by_field(values)
     return None
 
 

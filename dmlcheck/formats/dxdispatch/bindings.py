@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dmlcheck.cases.form import wrong_type
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import unknown_names
 from dmlcheck.files.document import Path
-from dmlcheck.formats.dxdispatch.form import count_findings, data_type, name_findings, wrong_type
+from dmlcheck.formats.dxdispatch.form import count_findings, data_type, name_findings
 from dmlcheck.formats.dxdispatch.model import DEFERRED, BoundResource, ModelBinding
 from dmlcheck.specs.names import DATA_TYPES, UINT64_MAX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec

@@ -8,24 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.records import in_order
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
-from dmlcheck.files.paths import is_inside
-from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.form import wrong_type
+from dmlcheck.files.plain import is_inside, open_plain
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources, unknown_bindings
-from dmlcheck.graphs.buffers import byte_count, constants_of, from_bytes, to_bytes
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, run_steps
+from dmlcheck.graphs.constants import constants_of
 from dmlcheck.graphs.records import Graph, GraphFile, Step
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.validation import check
-from dmlcheck.values.layouts import viewed
+from dmlcheck.values.layouts import byte_count, from_bytes, to_bytes, viewed
 from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 

@@ -6,8 +6,10 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dmlcheck.cases.form import wrong_type
+from dmlcheck.descs.fields import is_uint
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe, did_you_mean
+from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES
@@ -16,25 +18,15 @@ from dmlcheck.specs.records import Field
 MODEL = "model.json"  # in an exported folder
 
 
-def wrong_type(path: Path, what: str, value: Any, expected: str, help: str | None = None) -> Finding:
-    """Return the finding about a value of another type than its place requires."""
-    return Finding("wrong-type", path, {"what": what, "found": describe(value), "expected": expected}, help=help)
-
-
 def missing_key(path: Path, where: str, key: str) -> Finding:
     """Return the finding about a missing key."""
     return Finding("missing-key", path, {"where": where, "key": key})
 
 
-def is_count(value: Any, most: int) -> bool:
-    """Whether a value is a whole number from 0 to `most`."""
-    return type(value) is int and 0 <= value <= most
-
-
 def count_findings(raw: Mapping[str, Any], key: str, path: Path, most: int, *, least: int = 0) -> Iterator[Finding]:
     """Yield the finding about an optional whole number, if it is wrong."""
     value = raw.get(key, least)
-    if not is_count(value, most) or value < least:
+    if not is_uint(value, most) or value < least:
         yield wrong_type((*path, key), key, value, f"a whole number from {least} to {most:,}")
 
 

@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.record import Diagnostic, collected
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
-from dmlcheck.folders.case_file import FORM, Written, write_cases
+from dmlcheck.folders.case_file import FORM, Written, apart, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.dxdispatch.descs import unsupported
@@ -45,7 +45,7 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
     document = yaml.read(path)
     name = document.name
     found = list(_found(document))
-    cases = _named(_as_exported(name, [case for case in found if isinstance(case, Written)]))
+    cases = apart(_as_exported(name, [case for case in found if isinstance(case, Written)]))
     remarks = tuple(dict.fromkeys(remark for remark in found if isinstance(remark, str)))
     problems = tuple(problem for problem in found if isinstance(problem, Diagnostic))
     file = None
@@ -73,12 +73,6 @@ def _as_exported(path: str, cases: list[Written]) -> list[Written]:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _named(cases: list[Written]) -> list[Written]:
-    """Return cases with unique names."""
-    names: set[str] = set()
-    return [case._replace(name=free_name(case.name, names)) for case in cases]
 
 
 def _stem(path: str) -> str:

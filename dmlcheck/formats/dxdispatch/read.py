@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, in_order
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Checking, Diagnostic, Finding, collected
@@ -19,7 +20,6 @@ from dmlcheck.formats.dxdispatch.form import (
     missing_key,
     name_findings,
     plain_desc,
-    wrong_type,
 )
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelBinding, ModelCommand
 from dmlcheck.formats.registry import takers

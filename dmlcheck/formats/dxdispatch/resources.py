@@ -8,18 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.prepare import HEADROOM
+from dmlcheck.descs.fields import is_uint
 from dmlcheck.descs.records import TensorDesc, TensorPart
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, did_you_mean, size_text, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.form import data_type, is_count, missing_key, wrong_type
+from dmlcheck.formats.dxdispatch.form import data_type, missing_key
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelCommand
-from dmlcheck.graphs.buffers import byte_count, to_bytes
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
+from dmlcheck.values.layouts import byte_count, to_bytes
 from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.memory import available_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -75,7 +77,7 @@ def bytes_needed(resource: Mapping[str, Any]) -> int:
     count = 0
     if isinstance(initial, list):
         count = len(initial)
-    elif isinstance(initial, dict) and is_count(initial.get("valueCount"), UINT_MAX):
+    elif isinstance(initial, dict) and is_uint(initial.get("valueCount"), UINT_MAX):
         count = initial["valueCount"]
     filled = (count * DATA_TYPES[kind].bits + 7) // 8
     offset: int = resource.get("initialValuesOffsetInBytes", 0)
@@ -187,7 +189,7 @@ class _Initial(NamedTuple):
 
     def value_count(self, initial: Mapping[str, Any]) -> Checking[int | None]:
         count = initial.get("valueCount")
-        if is_count(count, _MOST_BYTES - 1):
+        if is_uint(count, _MOST_BYTES - 1):
             return count
         yield wrong_type((*self.path, "valueCount"), "valueCount", count, "a whole number")
         return None

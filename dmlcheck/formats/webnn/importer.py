@@ -11,7 +11,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, visible
 from dmlcheck.files.yaml_text import one_line
-from dmlcheck.folders.case_file import FORM, Written, write_cases
+from dmlcheck.folders.case_file import FORM, Written, apart, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test, tolerance_of
@@ -69,14 +69,8 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
         )
     stem = free_name(safe_name(os.path.basename(path).split(".", maxsplit=1)[0]), taken)
     comment = f"From {one_line(document.name)} by dmlcheck {__version__}: the W3C's tests of WebNN."
-    file = write_cases(place, stem, _named(cases), comment)
+    file = write_cases(place, stem, apart(cases), comment)
     return Imported(document.name, file, len(cases), left_out, problems, document)
-
-
-def _named(cases: list[Written]) -> list[Written]:
-    """Return cases with unique names."""
-    taken: set[str] = set()
-    return [case._replace(name=free_name(case.name, taken)) for case in cases]
 
 
 def _tests(script: Script) -> Iterator[_Found]:

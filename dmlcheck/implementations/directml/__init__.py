@@ -117,7 +117,6 @@ class DirectMLLibrary(Implementation):
             if answer.is_accepted:
                 raise NoDevice("no device")
             raise (Refused if answer.is_refusal else Failure)(answer.text)
-        from dmlcheck.implementations.directml.buffers import input_bytes, output_of
         from dmlcheck.implementations.directml.executor import FILL, GUARD
 
         given = input_bytes(desc, inputs)
@@ -202,6 +201,34 @@ class DirectMLLibrary(Implementation):
         child.kill()
         self.errors = child.errors
         return it_wrote(self.errors)
+
+
+def input_bytes(desc: OperatorDesc, inputs: dict[str, Any]) -> list[tuple[bytes, bool] | None]:
+    """Return for each input binding its bytes and whether DirectML owns it, None for one that is left out."""
+    bound: list[tuple[bytes, bool] | None] = []
+    for field in desc.spec.inputs:
+        parts = desc.parts[field.name]
+        given = inputs.get(field.name)
+        arrays = given if isinstance(given, list) else [given]
+        pairs = zip(parts, arrays, strict=False)
+        bound += [(_bytes(part.tensor, array), part.tensor.flags == "OWNED_BY_DML") for part, array in pairs] or [None]
+    return bound
+
+
+def _bytes(tensor: TensorDesc, values: Array) -> bytes:
+    from dmlcheck.values.layouts import to_bytes
+
+    data = to_bytes(tensor, values).tobytes()
+    return data + bytes(max(tensor.implied_bytes, tensor.total_size or 0) - len(data))
+
+
+def output_of(tensor: TensorDesc, data: bytes) -> Array:
+    """Return the array of an output, in the shape of its sizes, from the bytes of its buffer."""
+    import numpy as np
+
+    from dmlcheck.values.layouts import from_bytes
+
+    return from_bytes(tensor, np.frombuffer(data, np.uint8)).copy()
 
 
 def _slots(desc: OperatorDesc, field: str) -> list[tuple[str, TensorDesc] | None]:

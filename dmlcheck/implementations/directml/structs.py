@@ -10,10 +10,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, UINT64_MAX
-from dmlcheck.specs.records import Field
+from dmlcheck.specs.records import Field, c_type
 
 _BUFFER_TENSOR = struct.Struct("<iiI4xQQQI4x")  # DML_BUFFER_TENSOR_DESC
 _SIZES_AT, _STRIDES_AT = 16, 24

@@ -7,6 +7,7 @@ from itertools import islice
 
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import brackets, brief, counted
+from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.diagnostics import LineOf
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
@@ -14,7 +15,6 @@ from dmlcheck.reports.html.parts import Group
 from dmlcheck.reports.html.templates import Markup, escape, fill, joined, plain
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import kind_of
-from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import FAILURES, CaseResult
 from dmlcheck.specs.records import Deviation
 

@@ -10,6 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
+from dmlcheck.diagnostics.wording import first_few
 from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.inspection.operator_pages import OperatorRecord, operator_record
 from dmlcheck.reports.executed import executed_text
@@ -234,8 +235,7 @@ def _operators(records: Iterable[OperatorRecord]) -> Iterator[SearchEntry]:
 def fields(specs: Iterable[OperatorSpec]) -> Iterator[SearchEntry]:
     """Yield each field once, with the operators that have it; it leads to the first of these."""
     for name, operators in fields_of(specs).items():
-        some = ", ".join(operators[:3]) + (f" and {len(operators) - 3} more" if len(operators) > 3 else "")
-        yield SearchEntry(name, f"field of {some}", f"{address_of_operator(operators[0])}#{name}")
+        yield SearchEntry(name, f"field of {first_few(operators, 3)}", f"{address_of_operator(operators[0])}#{name}")
 
 
 def enums(specs: Iterable[OperatorSpec]) -> Iterator[SearchEntry]:

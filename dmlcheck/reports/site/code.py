@@ -10,9 +10,8 @@ from typing import Any
 from dmlcheck.descs.fields import ScaleBias, Size2D
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Initializer
-from dmlcheck.specs.c_types import c_type
 from dmlcheck.specs.names import FEATURE_LEVELS, enum_prefix
-from dmlcheck.specs.records import Field
+from dmlcheck.specs.records import Field, c_type
 
 _WIDTH = 96  # characters of a line; a longer list goes on below
 _OF_TYPES = frozenset(("to", "dtype"))  # attributes that are data types

@@ -14,7 +14,7 @@ from dmlcheck.folders.exporting import Imported
 from dmlcheck.formats.dml_graph.importer import import_
 
 OFF_BY_ONE = """
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 
 
 class Off(Reference):

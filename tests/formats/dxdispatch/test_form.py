@@ -20,12 +20,6 @@ def messages(findings: Any) -> list[str]:
     return [finding.message for finding in findings]
 
 
-def test_a_value_of_the_wrong_type_is_described() -> None:
-    found = form.wrong_type(PATH, "initialValues", [1, 2], "a mapping", "write {}")
-    assert (found.rule, found.path, found.help) == ("wrong-type", PATH, "write {}")
-    assert found.message == "initialValues is a list of 2; it must be a mapping"
-
-
 def test_a_key_that_is_not_there_is_named_with_what_needs_it() -> None:
     assert form.missing_key((*PATH, "type"), "the resource x", "type") == Finding(
         "missing-key", (*PATH, "type"), {"where": "the resource x", "key": "type"}
@@ -36,7 +30,6 @@ def test_a_key_that_is_not_there_is_named_with_what_needs_it() -> None:
     ("value", "is_count"), [(0, True), (9, True), (10, False), (-1, False), (1.0, False), (True, False), ("1", False)]
 )
 def test_a_count_is_a_whole_number_up_to_the_most(value: Any, is_count: bool) -> None:
-    assert form.is_count(value, 9) is is_count
     found = list(form.count_findings({"size": value}, "size", PATH, 9))
     assert [finding.path for finding in found] == ([] if is_count else [(*PATH, "size")])
 

@@ -11,7 +11,7 @@ from drawn_descs import draws
 from valid_descs import tensor, valid
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.implementations.directml.buffers import input_bytes, output_of
+from dmlcheck.implementations.directml import input_bytes, output_of
 
 
 def identity(data_type: str, *sizes: int, **more: Any) -> OperatorDesc:

@@ -11,7 +11,7 @@ from commandline import dmlcheck
 from shipped import example_case
 
 from dmlcheck.api import load_cases
-from dmlcheck.implementations.reference import Reference
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reports.site.example import Example, example_of, recipe_yaml
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.specs.about import load_about

@@ -1,4 +1,4 @@
-"""What the results of a run add up to."""
+"""How a run ends."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 import pytest
-from results import case, every_outcome, failed
+from results import case, failed
 
-from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
+from dmlcheck.cli.ending import finish
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.outcome import Outcome
 from dmlcheck.files.yaml import parse
+from dmlcheck.formats.find import Target
+from dmlcheck.reports.accuracy import Baseline, Watch
+from dmlcheck.reports.outcome import Outcome
 from dmlcheck.reports.records import Summary
-from dmlcheck.running.accuracy import Baseline, Watch
 from dmlcheck.running.events import Done, Ended, NotRun
 from dmlcheck.running.expectations import Expectations, read_expectations
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult
@@ -49,7 +50,7 @@ def ended(*results: CaseResult, **terms: Any) -> tuple[Exit, Listening, Outcome]
             break
     outcome.take(Ended(b"a file"))
     with click.Context(main):
-        return outcome.finish(), reporter, outcome
+        return finish(outcome, lambda *_: ()), reporter, outcome
 
 
 def expectations(text: str) -> Expectations:
@@ -116,25 +117,11 @@ def test_cases_for_implementations_are_no_failures_and_alone_nothing(capsys: pyt
     assert ended(CaseResult(case(), "skipped", "no kernel"), fails_skipped=True)[0] == Exit.FAILED
 
 
-def test_every_result_is_passed_on_and_counted() -> None:
-    _, reporter, _ = ended(*every_outcome())
-    assert [result.outcome for result in reporter.results] == [result.outcome for result in every_outcome()]
-    assert reporter.summary is not None
-    assert reporter.summary.counts == dict.fromkeys(("passed", "failed", "error", "skipped", "xfailed", "xpassed"), 1)
-    assert reporter.summary.digest is not None
-
-
 def test_so_many_failures_end_a_run_which_then_is_not_whole() -> None:
     code, reporter, outcome = ended(passed(), failed("a"), failed("b"), failed("c"), max_failures=2, total=lambda: 10)
     assert (code, len(reporter.results), outcome.is_whole) == (Exit.FAILED, 3, False)
     assert reporter.summary is not None
     assert (reporter.summary.digest, reporter.summary.not_run) == (None, 7)
-
-
-def test_of_a_run_that_is_not_ended_by_failures_no_case_is_left_out() -> None:
-    _, reporter, _ = ended(passed(), failed("a"), total=lambda: 10)
-    assert reporter.summary is not None
-    assert reporter.summary.not_run == 0
 
 
 def test_what_is_known_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,25 +138,6 @@ def test_an_entry_of_no_case_is_wrong_once_the_run_is_whole(capsys: pytest.Captu
     assert "known.yaml:1:11: error[unmatched-expectation]" in capsys.readouterr().err
     assert ended(failed(), known=known, files=files, max_failures=1)[0] == Exit.FAILED
     assert capsys.readouterr().err == ""
-
-
-def test_a_case_that_does_not_run_is_there_all_the_same() -> None:
-    known = expectations("- {cases: '*::other', expect: failed, reason: known}\n")
-    outcome = Outcome([], watch=Watch(), known=known, max_failures=None, is_shard=True)
-    outcome.take(NotRun("a.yaml::other"))
-    outcome.take(Done(passed()))
-    assert outcome.unmatched is not None
-    assert outcome.unmatched.waiting == {}
-    assert outcome.seen == 2
-
-
-def test_the_results_of_a_shard_are_numbered_among_all_cases() -> None:
-    reporter = Listening()
-    outcome = Outcome([reporter], watch=Watch(), known=None, max_failures=None, is_shard=True)
-    outcome.take(NotRun("a.yaml::before"))
-    outcome.take(Done(passed()))
-    assert [result.ordinal for result in reporter.results] == [1]
-    assert [result.ordinal for result in ended(passed())[1].results] == [None]
 
 
 def test_a_report_of_other_cases_is_no_comparison(capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,7 +161,7 @@ def test_an_interrupted_run_says_so_whatever_failed() -> None:
     outcome.take(Done(failed()))
     outcome.is_interrupted = True
     with click.Context(main):
-        assert outcome.finish() == Exit.INTERRUPTED
+        assert finish(outcome, lambda *_: ()) == Exit.INTERRUPTED
     assert reporter.summary is not None
     assert (reporter.summary.interrupted, reporter.summary.digest) == (True, None)
 
@@ -238,5 +206,5 @@ def test_a_run_that_checks_nothing_says_why(events: list[Any], words: str, capsy
     for event in events:
         outcome.take(event)
     with click.Context(main):
-        assert outcome.finish() == Exit.NOTHING_CHECKED
+        assert finish(outcome, lambda *_: ()) == Exit.NOTHING_CHECKED
     assert capsys.readouterr().err == f"dmlcheck: nothing was checked: {words}\n"

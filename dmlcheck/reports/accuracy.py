@@ -205,7 +205,6 @@ def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
 UNLIKELY = "unlikely-error"
 UNLIMITED = "unlimited-tolerance"
 INACCURATE = "inaccurate-expectation"
-EXPECTED_WITHIN = 4.0  # ULP that an expected value may be from the exact result without a warning
 
 
 def inaccurate_warnings(result: CaseResult) -> list[Diagnostic]:

@@ -25,7 +25,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.files.yaml import parse
 from dmlcheck.formats.registry import read_document
-from dmlcheck.running.accuracy import Spot, Worst, worst_text
+from dmlcheck.reports.accuracy import Spot, Worst, worst_text
 from dmlcheck.specs.records import Tolerance
 
 NAME = "python:answering:Answering"

@@ -1,19 +1,14 @@
-"""The outcome of a run: its results passed on to the reports, and the exit code."""
+"""The outcome of a run: its results, judged by expectations and limits of accuracy, passed on to the reports."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from dmlcheck.cases.find import Target, is_named
 from dmlcheck.cases.records import Case
-from dmlcheck.cli.console import Console, say, write
-from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.reporters import finish_reports
-from dmlcheck.cli.selection import meant_case, say_no_cases
-from dmlcheck.diagnostics.wording import counted
+from dmlcheck.formats.find import Target, is_named
+from dmlcheck.reports.accuracy import Watch
 from dmlcheck.reports.records import Reporter, Summary, Tally
-from dmlcheck.running.accuracy import Watch
 from dmlcheck.running.events import Done, Ended, Event, NotRun, digest_of
 from dmlcheck.running.expectations import (
     Entry,
@@ -26,18 +21,6 @@ from dmlcheck.running.expectations import (
     unless_skipped,
 )
 from dmlcheck.running.results import Bisected, CaseResult
-
-
-def why_vain(summary: Summary) -> str:
-    """Return why a run that has cases has checked nothing."""
-    if summary.checked:
-        return f"the implementation computed nothing; {counted(summary.checked, 'desc')} checked without it"
-    if summary.for_implementations == summary.total:
-        return "every case is for implementations; choose one with --implementation NAME"
-    return "every case was skipped"
-
-
-_NONE_OF_THESE = "the earlier report has none of these cases; ids begin with the path as the command line gives it"
 
 
 class Outcome:
@@ -54,20 +37,17 @@ class Outcome:
         is_shard: bool,
         fails_skipped: bool = False,
         fails_flaky: bool = False,
-        allows_no_results: bool = False,
         is_of_reference: bool = True,
         single: Mapping[str, str] = {},
         files: Iterable[Target] = (),
         total: Callable[[], int] = lambda: 0,
-        cases_of: Callable[[str, str], Iterable[Case]] = lambda *_: (),
     ) -> None:
         """Begin; the time runs from here.
 
         `fails_skipped` makes a skipped case that no entry expects a failure, `fails_flaky` one that passes after it has
         failed; `is_of_reference` says that the reference engine is under test: another implementation must have a part
-        in the run. `allows_no_results` makes a run good whose cases have no results to compare. `single` has the ids of
-        the cases that were named one by one, each with the message if it is not there; `files` are those that the run
-        reads, and `total` returns the number of cases, `cases_of` that of a file.
+        in the run. `single` has the ids of the cases that were named one by one, each with the message if it is not
+        there; `files` are those that the run reads, and `total` returns the number of cases.
         """
         self.reporters = reporters
         self.watch = watch
@@ -78,12 +58,10 @@ class Outcome:
         self.is_shard = is_shard
         self.fails_skipped = fails_skipped
         self.fails_flaky = fails_flaky
-        self.allows_no_results = allows_no_results
         self.missing = dict(single)
         self.files = list(files)
         self.paths = {target.name: target.file for target in self.files}
         self.total = total
-        self.cases_of = cases_of
         self.tally = Tally(is_of_reference=is_of_reference)
         self.digests: list[bytes | None] = []
         self.empty: list[str] = []  # files without cases
@@ -166,56 +144,3 @@ class Outcome:
 
     def _names(self, case: Case) -> Names:
         return names_of(case.id, case.file, self.paths.get(case.file))
-
-    def finish(self) -> Exit:
-        """Finish the reports, and return how the command ends."""
-        summary = self.summary
-        is_written = finish_reports(self.reporters, summary)
-        if self.is_interrupted:
-            return Exit.INTERRUPTED
-        is_stale, is_vain = self._has_stale_entries(), self._is_compared_in_vain(summary)
-        is_lacking = self._lacks_cases()
-        if self.seen:
-            say_no_cases(self.empty)
-        if self.has_wrong_file or is_stale or is_vain or is_lacking or not is_written:
-            return Exit.WRONG_INPUT
-        if summary.failures:
-            return Exit.FAILED
-        if not summary.is_vain or (self.allows_no_results and summary.total):
-            return Exit.GOOD
-        if summary.total or not self.missing:
-            write(f"dmlcheck: nothing was checked: {self._why_nothing(summary)}", to_errors=True)
-        return Exit.NOTHING_CHECKED
-
-    def _why_nothing(self, summary: Summary) -> str:
-        """Return why a run without failures has checked no case."""
-        if summary.total:
-            return why_vain(summary)
-        return f"none of {counted(self.seen, 'case')} is selected" if self.seen else "there is no case"
-
-    def _lacks_cases(self) -> bool:
-        """Print which single cases do not exist; return whether others ran: the run is then not whole."""
-        if not self.is_whole or self.has_wrong_file:
-            return False
-        for case_id, problem in self.missing.items():
-            name, _, case = case_id.partition("::")
-            meant = meant_case(case, self.cases_of(self.paths[name], name)) if name in self.paths else ""
-            say(f"dmlcheck: {problem}{meant}", to_errors=True)
-        return bool(self.missing and self.tally.total)
-
-    def _has_stale_entries(self) -> bool:
-        """Print which known results name no case of a file that was read whole, and return whether there are any."""
-        if self.unmatched is None or not self.is_whole:
-            return False
-        whole = [target for target in self.files if target.case is None]
-        problems = self.unmatched.problems(names_of(target.name, target.name, target.file) for target in whole)
-        Console().problems(problems, self.unmatched.document)
-        return bool(problems)
-
-    def _is_compared_in_vain(self, summary: Summary) -> bool:
-        """Return whether the earlier report has none of the cases of a whole run, after printing so."""
-        compared = summary.compared
-        if not self.is_whole or self.is_shard or compared is None or compared.cases or not compared.new:
-            return False
-        write(f"dmlcheck: --compare-to: {_NONE_OF_THESE}", to_errors=True)
-        return True
