@@ -614,6 +614,8 @@ def _stable(text: str) -> list[str]:
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
         (("--input-precision", "tf32"), "another --input-precision"),
+        (("--algorithms", "winograd"), "another --algorithms"),
+        (("--strict",), "another --strict"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )
