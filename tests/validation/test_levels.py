@@ -67,30 +67,14 @@ LOWEST: list[tuple[str, dict[str, Any], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "desc", "lowest"), LOWEST)
-def test_the_lowest_level_of_a_desc_is_the_first_that_accepts_it(
-    operator: str, desc: dict[str, Any], lowest: str | None
-) -> None:
-    assert minimum_level(read_desc(operator, desc)) == lowest
-    assert minimum_level(read_desc("DML_OPERATOR_" + operator, desc)) == lowest
-
-
-@pytest.mark.parametrize(("operator", "desc", "lowest"), LOWEST)
-def test_a_desc_is_accepted_from_its_lowest_level_on_and_refused_below(
-    operator: str, desc: dict[str, Any], lowest: str | None
-) -> None:
-    good = [level for level in LEVELS if not validate(operator, desc, level)[1]]
-    assert good == ([] if lowest is None else LEVELS[LEVELS.index(lowest) :])
-
-
-@pytest.mark.parametrize(("operator", "desc", "lowest"), LOWEST)
-def test_a_desc_that_was_read_once_is_checked_at_every_level(
-    operator: str, desc: dict[str, Any], lowest: str | None
-) -> None:
-    reading = read_desc(operator, desc)
-    good = [level for level in LEVELS if not check(reading, level)]
-    assert good == ([] if lowest is None else LEVELS[LEVELS.index(lowest) :])
-    assert all(check(reading, level) == validate(operator, desc, level)[1] for level in LEVELS)
+def test_a_desc_is_accepted_from_its_lowest_level_on_and_refused_below() -> None:
+    for operator, desc, lowest in LOWEST:
+        reading = read_desc("DML_OPERATOR_" + operator, desc)
+        refused = [validate(operator, desc, level)[1] for level in LEVELS]
+        good = [] if lowest is None else LEVELS[LEVELS.index(lowest) :]
+        assert minimum_level(reading) == lowest
+        assert [level for level, found in zip(LEVELS, refused, strict=True) if not found] == good
+        assert [check(reading, level) for level in LEVELS] == refused
 
 
 @pytest.mark.parametrize(
