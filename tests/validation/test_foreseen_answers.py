@@ -60,6 +60,7 @@ def test_a_sample_of_the_answers_is_foreseen() -> None:
     assert sum(found.right.values()) / sum(found.compared.values()) >= LEAST, found.lines()
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_not_foreseen_is_counted_with_its_kind() -> None:
     descs = record.read_descs()
     row = next(row for row in descs.rows if set(row.letters[2:]) == {"."})

@@ -195,6 +195,7 @@ def associations(ufunc: np.ufunc, numbers: Array) -> list[Any]:
     return [ufunc(left, right) for left, right in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", [SUM, PRODUCT])
 def test_defined_results_overflow_in_every_order_or_in_none(operator: str) -> None:
     generator = np.random.default_rng(8)

@@ -109,6 +109,7 @@ def test_unfold_moves_the_bits_of_elements(data_type: str) -> None:
         assert np.array_equal(found.view(kind), unfolded(desc, x.view(kind))), desc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "FLOAT64"])
 def test_fold_adds_up_floats_and_rounds_once(data_type: str) -> None:
     for desc, inputs in some("FOLD", data_type, 2, 25):

@@ -266,6 +266,7 @@ def test_an_index_may_be_named_twice_with_one_value() -> None:
 # ---- memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [(2, 2), (4000, 4000)])
 def test_quantized_averages_take_little_beside_a_large_tensor(window: tuple[int, int]) -> None:
     tensors = {"Input": np.ones((1, 1, 4000, 4000), np.uint8), "InputScale": ONE, "OutputScale": ONE}

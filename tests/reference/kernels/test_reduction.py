@@ -16,7 +16,6 @@ from grouped import blocks_of, bound, computed, marks
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-
 Array = np.ndarray[Any, Any]
 
 FLOATS = ("FLOAT16", "FLOAT32")

@@ -174,6 +174,7 @@ def notation(activation: OperatorDesc) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_backward_is_forward_over_the_input_in_the_opposite_order(operator: str) -> None:
     for desc, inputs in recurrences(operator, 30):
@@ -186,6 +187,7 @@ def test_backward_is_forward_over_the_input_in_the_opposite_order(operator: str)
         assert all(np.array_equal(forward[label], backward[label]) for label in forward)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_both_directions_are_two_networks_side_by_side(operator: str) -> None:
     axes = {"BiasTensor": 2, "PeepholeTensor": 2}
