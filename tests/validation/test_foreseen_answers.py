@@ -22,6 +22,7 @@ def step(request: pytest.FixtureRequest) -> int:
     return 1 if request.config.getoption("--all-cases") else 3
 
 
+@pytest.mark.slow
 def test_every_release_is_recorded() -> None:
     for builds in (record.read_shipped().builds, record.read_descs().builds):
         assert set(RELEASES) <= set(builds)

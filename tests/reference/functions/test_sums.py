@@ -160,6 +160,7 @@ def test_a_mean_next_to_halfway_is_settled(data_type: str) -> None:
     check()
 
 
+@pytest.mark.slow
 @anytime
 @given(st.lists(finite, min_size=2, max_size=20))
 def test_a_sum_of_squares_rounds_on_as_the_exact_one(values: list[float]) -> None:

@@ -717,6 +717,7 @@ def test_a_square_has_the_error_of_a_power(scale: float) -> None:
     assert passes(desc, {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}, actual) == (scale == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize(("cross", "size"), [(True, 1), (True, 3), (True, 2), (False, 1), (False, 3), (False, 2)])
 def test_an_even_region_is_longer_after_its_element_and_no_other_is_right(

@@ -179,6 +179,7 @@ def test_groups_have_the_mean_0_and_the_variance_1_before_scale_and_bias(
 # ---- batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [3, 65_536])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_batches_are_normalized_by_their_own_mean_and_variance(data_type: str, block: int) -> None:
@@ -383,6 +384,7 @@ def rows_of(kind: str, count: int) -> tuple[Array, Array, Array]:
     return x.astype(np.float32), scale.astype(np.float32), bias.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 5, 64, 1024, 65_536])
 @pytest.mark.parametrize("kind", ["normal", "shifted", "equal"])
 def test_a_plain_implementation_in_float32_is_within_both_bounds(kind: str, count: int) -> None:
@@ -431,6 +433,7 @@ def far_rows(mean: float, count: int) -> Array:
     return rows.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", OF_ROWS)
 @pytest.mark.parametrize(("mean", "count"), [(0, 768), (10, 4096), (100, 768), (1000, 768)])
 def test_right_ways_are_likely_however_far_the_mean_is(way: Any, mean: float, count: int) -> None:

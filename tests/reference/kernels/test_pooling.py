@@ -418,6 +418,7 @@ def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: list[float]) ->
     return found["OutputTensor"].result.mismatches == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
 @pytest.mark.parametrize("order", [1, 3, 5, 7, 9])
 def test_an_odd_order_of_negative_elements_takes_their_sizes_or_their_powers(order: int, data_type: str) -> None:

@@ -223,6 +223,7 @@ def drawn(generator: np.random.Generator, data_type: str, sizes: tuple[int, ...]
     return generator.integers(least, most, sizes, np.int8 if least else np.uint8, endpoint=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])

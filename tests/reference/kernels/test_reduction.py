@@ -307,6 +307,7 @@ def test_the_axis_direction_decides_between_equal_elements(operator: str, direct
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FLOATS)
 def test_hardmax1_marks_the_first_largest_element_of_each_group(data_type: str) -> None:
     @thorough
@@ -319,6 +320,7 @@ def test_hardmax1_marks_the_first_largest_element_of_each_group(data_type: str) 
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FLOATS)
 def test_hardmax_marks_the_first_largest_element_of_each_row(data_type: str) -> None:
     @thorough

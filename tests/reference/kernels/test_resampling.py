@@ -133,6 +133,7 @@ def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, m
             )
 
 
+@pytest.mark.slow
 def test_a_larger_image_has_its_elements_in_blocks() -> None:
     for desc, inputs in resamplings("UPSAMPLE_2D"):
         found, x, size = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"], desc.values["ScaleSize"]
@@ -443,6 +444,7 @@ def added(desc: OperatorDesc, given: Array) -> Array:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
 @pytest.mark.parametrize("scale", [3, 1.1, 0.3, 40])
 @pytest.mark.parametrize("far", [0, 3000])

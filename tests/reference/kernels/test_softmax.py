@@ -148,6 +148,7 @@ def rows_of(kind: str, count: int) -> Array:
     return x.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 64, 1024, 65_536])
 @pytest.mark.parametrize("kind", ["normal", "large", "dominated", "equal"])
 @pytest.mark.parametrize(("operator", "is_log"), OPERATORS)
