@@ -261,29 +261,5 @@ def test_a_fault_in_a_dequantized_product_is_beyond_the_bound(fault: str) -> Non
     assert refused(wrong.astype(np.float32).reshape(-1), given).mean() > 0.8
 
 
-def to_quantized(x: Quantized, scale: Array, zero: Array, data_type: str) -> Any:
-    tensors = {
-        "A": x.a,
-        "AScale": x.a_scale,
-        "AZeroPoint": x.a_zero,
-        "B": x.b,
-        "BScale": x.b_scale,
-        "BZeroPoint": x.b_zero,
-        "OutputScale": scale,
-        "OutputZeroPoint": zero,
-    }
-    return built("QUANTIZED_LINEAR_MATRIX_MULTIPLY", sizes_of(x), data_type, tensors)
-
-
 def one(value: float) -> Array:
     return np.full((1, 1, 1), value, np.float32)
-
-
-def test_a_quotient_beside_a_half_may_go_to_either_neighbour_and_a_half_to_the_even_one() -> None:
-    x = Quantized(*(np.array([[[value]]], np.int8) for value in (7, 0, 0, 1, 0, 0)))._replace(b_scale=one(1))
-    zero = np.zeros((1, 1, 1), np.int8)
-    for scale, output, expected in ((0.2, 0.4, [3, 4]), (1, 2, [4]), (0.2, 0.401, [3])):
-        desc, inputs = to_quantized(x._replace(a_scale=one(scale)), one(output), zero, "INT8")
-        given = bound(desc, inputs)
-        every = np.arange(-128, 128)
-        assert every[np.abs(every - given.value) <= given.radius].tolist() == expected

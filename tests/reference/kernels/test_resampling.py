@@ -181,15 +181,6 @@ def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> li
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
 
 
-def test_an_infinity_with_a_weight_of_0_is_left_out() -> None:
-    fields = {"InterpolationMode": "LINEAR", "Scales": [2], "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
-    found = results("RESAMPLE1", [1, INF, 2, 3], (8,), **fields)
-    assert found == [1, INF, INF, INF, 2, 2.5, 3, 3]
-    offsets = {"InputPixelOffsets": [0.5, 0], "OutputPixelOffsets": [-0.5, 0]}
-    found = results("RESAMPLE1", [[1, 2], [INF, 2]], (1, 4), InterpolationMode="LINEAR", Scales=[1, 2], **offsets)
-    assert found == [1, 1.5, 2, 2]
-
-
 @pytest.mark.parametrize("offset", [INF, NAN])
 @pytest.mark.parametrize("name", ["InputPixelOffsets", "OutputPixelOffsets"])
 def test_an_offset_that_is_not_finite_makes_all_undefined(name: str, offset: float) -> None:
