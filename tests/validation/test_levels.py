@@ -6,14 +6,13 @@ from typing import Any
 
 import made_operator
 import pytest
-from five_operators import GOOD_ARG, LEVELS, X4, arg, hardmax, reduce, tensor
+from five_operators import LEVELS, X4, arg, hardmax, reduce, tensor
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.validation import check, minimum_level, validate
 
 pytestmark = pytest.mark.usefixtures("made_operators")
-IN, OUT = "desc.InputTensor", "desc.OutputTensor"
 
 
 def places(operator: str, desc: Any, level: str) -> set[tuple[str, str]]:
@@ -136,24 +135,6 @@ def test_an_operator_inside_another_must_exist_at_the_level() -> None:
 
 
 # ---- all findings
-
-
-def test_problems_of_every_kind_are_reported_together() -> None:
-    desc = {**arg("INT64", "FLOAT32", 2, 3), "Axes": [1, 1, 5], "AxisCount": 9, "Extra": 1}
-    desc["OutputTensor"] = {"DataType": "FLOAT32", "Sizes": [2], "Strides": [0]}
-    assert places("ARGMAX", desc, "3_0") == {
-        ("unsupported-data-type", f"{IN}.DataType"), ("unsupported-data-type", f"{OUT}.DataType"),
-        ("rank-mismatch", f"{OUT}.Sizes"), ("axis-out-of-range", "desc.Axes[2]"), ("duplicate-axis", "desc.Axes[1]"),
-        ("count-mismatch", "desc.AxisCount"), ("unknown-field", "desc.Extra"), ("invalid-strides", f"{OUT}.Strides[0]"),
-    }  # fmt: skip
-
-
-def test_constraints_are_checked_below_the_operators_level_too() -> None:
-    desc = {**GOOD_ARG, "Axes": [2]}
-    assert places("ARGMAX", desc, "2_1") == {
-        ("operator-unavailable", "operator"),
-        ("axis-out-of-range", "desc.Axes[0]"),
-    }
 
 
 @pytest.mark.parametrize("name", ["Function", "InputTensor", "OutputTensor", "Axes"])
