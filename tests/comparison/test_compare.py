@@ -423,6 +423,15 @@ def test_an_error_that_is_allowed_is_measured_from_the_nearest_of_several_right_
     assert result.max_share == pytest.approx(share, rel=1e-6)
 
 
+@pytest.mark.parametrize(("actual", "is_unrounded"), [(1 + UNIT, True), (3 + 4 * UNIT, False)])
+def test_an_error_from_the_middle_of_the_bound_is_one_from_the_unrounded_result(
+    actual: float, is_unrounded: bool
+) -> None:
+    element = with_bound(3.0, actual, 1.0, 8.0).most_off
+    assert element is not None
+    assert element.is_unrounded == is_unrounded
+
+
 def test_an_error_that_is_not_allowed_is_measured_from_the_expected_result() -> None:
     result = with_bound(3.0, 20.0, 1.0, 8.0)
     assert (result.mismatches, result.max_ulp) == (1, 17 / (2 * UNIT))
