@@ -140,14 +140,6 @@ def answers(desc: OperatorDesc, inputs: dict[str, Any], by: Iterable[str]) -> It
     assert given
 
 
-def expect_of_one_input(operator: str, fields: dict[str, Any], elements: list[float], expected: Any) -> None:
-    """Expect the model of an operator with one FLOAT32 input to give some elements."""
-    x = of("FLOAT32", *elements)
-    actual = evaluate(simple(operator, {"InputTensor": x}, **fields), {"InputTensor": x})["OutputTensor"]
-    assert actual.dtype == np.float32
-    assert actual[0].tolist() == pytest.approx(expected, rel=1e-5, abs=1e-6, nan_ok=True)
-
-
 def raw(array: Array, kind: str | None = None) -> dict[str, Any]:
     kind = kind or next(kind for kind, dtype in NUMPY_TYPES.items() if dtype == array.dtype)
     return {"DataType": kind, "Sizes": list(array.shape)}

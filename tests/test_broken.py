@@ -87,16 +87,13 @@ def test_every_file_has_its_expectation_and_every_expectation_its_file() -> None
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_broken_file_gives_exactly_the_diagnostics_that_are_expected(name: str) -> None:
-    expected = (FOLDER / f"{name}.expect").read_text(encoding="utf-8").splitlines()
-    assert expected
-    assert sorted(map(row, diagnostics(FOLDER / name))) == sorted(expected)
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_diagnostic_stands_inside_its_file_and_says_something(name: str) -> None:
     path = FOLDER / name
+    expected = (FOLDER / f"{name}.expect").read_text(encoding="utf-8").splitlines()
+    found = diagnostics(path)
+    assert expected
+    assert sorted(map(row, found)) == sorted(expected)
     lines = lines_of(path)
-    for diagnostic in diagnostics(path):
+    for diagnostic in found:
         assert diagnostic.file == path.as_posix()
         assert diagnostic.line is not None
         assert diagnostic.column is not None

@@ -60,6 +60,7 @@ def test_a_count_of_all_is_the_number_that_there_are() -> None:
     assert far == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "noun"),
     [

@@ -78,12 +78,14 @@ def results(operator: str, equations: tuple[str, ...]) -> list[tuple[float, floa
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OF_ELEMENTS)
 def test_an_equation_gives_the_results_of_the_example(operator: str) -> None:
     for found, written in results(operator, load_about(operator).equations):
         assert found == pytest.approx(written, rel=2e-6, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", SCOPES)
 def test_an_equation_of_several_elements_gives_the_results_of_the_example(operator: str) -> None:
     for found, written in pairs(example_case(operator), load_about(operator).equations):

@@ -74,6 +74,7 @@ def _reached(tree: ast.Module, names: Container[str]) -> set[str]:
     return {name for name in found if name in names}
 
 
+@pytest.mark.slow
 def test_what_kernels_are_made_of_knows_none_of_them() -> None:
     users = {
         module
@@ -101,6 +102,7 @@ def test_all_code_is_in_a_package_but_for_the_front_door() -> None:
     assert loose == {*LOOSE, "api.py", "pytest_plugin.py"}
 
 
+@pytest.mark.slow
 def test_validation_needs_neither_numpy_nor_rich() -> None:
     reading = {*ORDER[: ORDER.index("validation") + 1], "cases"}
     for module, tree in trees().items():
@@ -114,6 +116,7 @@ def test_the_order_is_that_of_the_map() -> None:
     assert ORDER[-1] == "cli"
 
 
+@pytest.mark.slow
 def test_a_class_name_means_one_thing() -> None:
     places: dict[str, list[str]] = {}
     for module, tree in trees().items():

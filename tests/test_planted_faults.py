@@ -20,6 +20,7 @@ from dmlcheck.validation import validate
 
 # Operators whose cases are read and computed in a second or two: every kind of fault matters to one of them.
 SAMPLE = (
+    "ACTIVATION_HARDMAX1",
     "ACTIVATION_RELU",
     "ARGMAX",
     "BATCH_NORMALIZATION",
@@ -33,6 +34,7 @@ SAMPLE = (
     "MEAN_VARIANCE_NORMALIZATION2",
     "ONE_HOT",
     "PADDING1",
+    "REDUCE",
     "TOP_K1",
     "VALUE_SCALE_2D",
 )

@@ -154,6 +154,7 @@ def test_the_cases_of_another_way_differ_from_the_reference_and_pass() -> None:
         assert all(result.outcome == "passed" for result in run_cases(cases))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAR_WAYS)
 def test_a_result_of_another_way_passes_beside_the_exact_one(name: str) -> None:
     path, _, case_name = name.partition("::")

@@ -21,6 +21,7 @@ def same_as_in_the_table(operator: str) -> None:
         assert limits == pytest.approx(TABLE[operator][label], rel=0.01), label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", SAMPLE)
 def test_a_limit_is_that_of_the_table(operator: str) -> None:
     same_as_in_the_table(operator)

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from case_files import DESC, PLAIN, cases_of, names_of, read, rules_of
+from case_files import PLAIN, cases_of, names_of, read, rules_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.formats.registry import read_file
-from dmlcheck.specs.records import Tolerance
 
 EXPLOSION = 10.0  # seconds; what is read here takes well under one
 
@@ -90,35 +89,6 @@ inputs:
     assert repr(case.desc["Value"]) == repr(expected)
     assert case.inputs is not None
     assert repr(case.inputs["InputTensor"]) == repr([expected])
-
-
-@pytest.mark.parametrize(
-    ("keys", "field", "expected"),
-    [
-        ("operator: ${V}\nmatrix: {V: [ARGMAX]}", "operator", "ARGMAX"),
-        ("operator: DML_OPERATOR_${V}\nmatrix: {V: [ARGMAX]}", "operator", "DML_OPERATOR_ARGMAX"),
-        ("feature_level: ${V}\nmatrix: {V: [4.1]}", "feature_level", "4_1"),
-        ('feature_level: "${V}_${V}"\nmatrix: {V: [1]}', "feature_level", None),
-        ('feature_level: "${V}_0"\nmatrix: {V: [3]}', "feature_level", "3_0"),
-        ("source: ${V}\nmatrix: {V: [page]}", "source", "page"),
-        ("note: about ${V}\nmatrix: {V: [1]}", "note", "about 1"),
-        ("tags: ['${V}', 'x${V}']\nmatrix: {V: [a]}", "tags", ("a", "xa")),
-        ("tags: ${V}\nmatrix: {V: [[a, b]]}", "tags", ("a", "b")),
-        ("invalid: ['${V}']\nmatrix: {V: [a]}", "invalid", ("a",)),
-        ("outputs: ${V}\nmatrix: {V: [{OutputTensor: [1]}]}", "outputs", {"OutputTensor": [1]}),
-        ("tolerance: ${V}\nmatrix: {V: [exact]}", "tolerance", Tolerance(exact=True, source="the case")),
-        ("tolerance: ${V}\nmatrix: {V: [{ulp: 1}]}", "tolerance", Tolerance(ulp=1, source="the case")),
-        ("tolerance: {ulp: '${V}'}\nmatrix: {V: [1]}", "tolerance", Tolerance(ulp=1, source="the case")),
-    ],
-)
-def test_a_variable_may_stand_in_every_value_of_a_case(keys: str, field: str, expected: Any) -> None:
-    text = f"desc: {DESC}\n{keys}\n"
-    file = read(text if "operator" in keys else f"operator: ARGMAX\n{text}")
-    if expected is None:
-        assert [rule for rule, _, _ in rules_of(file)] == ["wrong-type"]
-    else:
-        assert (file.problems, file.broken) == ((), {})
-        assert getattr(file.cases[0], field) == expected
 
 
 def test_a_matrix_may_be_a_default_and_a_case_may_replace_it() -> None:

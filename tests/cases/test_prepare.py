@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from additions import ADD, TENSOR, add, all_of, at_newest, wrong
+from additions import TENSOR, add, all_of, at_newest, wrong
 from case_files import cases_of
 
 from dmlcheck import validation
@@ -21,29 +21,6 @@ from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.values import memory
 from dmlcheck.values.literals import Source
-
-
-def test_of_a_desc_that_is_not_legal_nothing_is_read() -> None:
-    prepared = at_newest(add(desc={**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}, inputs={"ATensor": "x"}))
-    assert (prepared.desc, wrong(prepared)) == (None, [("data-type-mismatch", "desc.BTensor.DataType")])
-
-
-def test_a_desc_is_legal_at_the_level_that_is_asked_for() -> None:
-    wide = {"DataType": "INT64", "Sizes": [2]}
-    case = add(desc=all_of(wide), inputs={"ATensor": [1, 2], "BTensor": [1, 2]})
-    assert at_newest(case).findings == ()
-    assert {rule for rule, _ in wrong(prepare(case._replace(feature_level="3_0")))} == {"unsupported-data-type"}
-
-
-def test_all_that_is_wrong_with_the_values_is_found_at_once() -> None:
-    prepared = at_newest(add(inputs={"ATensor": [1], "CTensor": [1]}, outputs={"OutputTensor": ["x", 1]}))
-    assert prepared.desc is not None
-    assert wrong(prepared) == [
-        ("unexpected-tensor", "inputs.CTensor"),
-        ("element-count", "inputs.ATensor"),
-        ("missing-tensor", "inputs.BTensor"),
-        ("wrong-type", "outputs.OutputTensor[0]"),
-    ]
 
 
 def test_values_are_held_against_the_rows_that_are_about_them() -> None:
@@ -176,26 +153,6 @@ def test_a_desc_that_is_gone_does_not_speak_for_another(validated: Mock) -> None
 # ---- values
 
 
-def test_inputs_go_by_field_and_outputs_by_label_with_their_tensors() -> None:
-    prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}, outputs={"OutputTensor": [4, 6]}))
-    assert (prepared.findings, prepared.excess) == ((), None)
-    assert {name: values.tolist() for name, values in prepared.inputs.items()} == {"ATensor": [1, 2], "BTensor": [3, 4]}
-    ((tensor, values),) = prepared.expected.values()
-    assert (tensor.data_type, tensor.sizes, values.dtype, values.tolist()) == ("FLOAT32", (2,), np.float32, [4, 6])
-
-
-def test_the_parts_of_an_array_of_tensors_are_a_list_and_have_labels() -> None:
-    wide = {"DataType": "FLOAT32", "Sizes": [4]}
-    desc = {"InputTensor": wide, "OutputTensors": [TENSOR, TENSOR], "Axis": 0}
-    split = Case("", "", "", "SPLIT", None, desc, {"InputTensor": [1, 2, 3, 4]}, {"OutputTensors": [[1, 2], [3, 4]]})
-    prepared = at_newest(split)
-    assert wrong(prepared) == []
-    assert list(prepared.expected) == ["OutputTensors[0]", "OutputTensors[1]"]
-    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": wide, "Axis": 0}
-    joined = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2], [3, 4]]}))
-    assert [values.tolist() for values in joined.inputs["InputTensors"]] == [[1, 2], [3, 4]]
-
-
 def test_a_tensor_whose_values_have_a_misspelt_name_has_values() -> None:
     (finding,) = at_newest(add(inputs={"ATensor": [1, 2], "bTensor": [1, 2]})).findings
     assert (finding.rule, finding.path, finding.help) == (
@@ -209,14 +166,6 @@ def test_each_tensor_has_room_for_what_is_wrong_with_it() -> None:
     desc = all_of({"DataType": "INT8", "Sizes": [20]})
     prepared = at_newest(add(desc=desc, inputs={"ATensor": [1000] * 20, "BTensor": [1000] * 20}))
     assert [finding.path[1] for finding in prepared.findings] == ["ATensor"] * 10 + ["BTensor"] * 10
-
-
-def test_an_array_of_tensors_takes_a_list_of_as_many_values() -> None:
-    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]}, "Axis": 0}
-    prepared = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2]]}))
-    (finding,) = prepared.findings
-    assert (finding.rule, finding.path) == ("element-count", ("inputs", "InputTensors"))
-    assert finding.message == "InputTensors has a list of 1; it needs a list with the values of 2 tensors"
 
 
 def test_no_tensor_of_an_array_goes_without_values() -> None:

@@ -42,39 +42,6 @@ def test_a_file_without_cases_may_have_a_name_of_its_own() -> None:
     assert names_of(PLAIN + "name: other\n") == ["other"]
 
 
-@pytest.mark.parametrize("key", ["inputs: {InputTensor: [1, 2, 3]}", "outputs: {}", "invalid: []"])
-def test_a_desc_with_something_to_run_is_not_plain(key: str) -> None:
-    (case,) = cases_of(PLAIN + key + "\n")
-    assert not case.is_plain_desc
-
-
-def test_every_key_of_a_case_is_kept() -> None:
-    text = (
-        PLAIN
-        + """\
-name: full
-feature_level: 4.1
-inputs: {InputTensor: [1, 2, 3]}
-outputs: {OutputTensor: {fill: 2}}
-invalid: [size-mismatch, ARGMAX/C1]
-source: example 1
-tags: [fast, argmax]
-tolerance: {ulp: 2, absolute: 1e-5, relative: 0}
-note: of no matter
-$schema: case.json
-"""
-    )
-    (case,) = cases_of(text)
-    assert case.feature_level == "4_1"
-    assert case.inputs == {"InputTensor": [1, 2, 3]}
-    assert case.outputs == {"OutputTensor": {"fill": 2}}
-    assert case.invalid == ("size-mismatch", "ARGMAX/C1")
-    assert case.source == "example 1"
-    assert case.tags == ("fast", "argmax")
-    assert case.tolerance == Tolerance(ulp=2, absolute=1e-5, relative=0, source="the case")
-    assert case.note == "of no matter"
-
-
 @pytest.mark.parametrize(
     "key", ["feature_level", "inputs", "outputs", "invalid", "source", "tags", "tolerance", "note"]
 )
@@ -162,14 +129,6 @@ def test_a_field_of_a_desc_is_replaced_whole() -> None:
     assert case.desc["InputTensor"] == {"Sizes": [4]}
     assert case.desc["Axes"] == [1]
     assert case.desc["OutputTensor"] == {"DataType": "UINT32", "Sizes": [1]}
-
-
-def test_one_case_does_not_change_another() -> None:
-    first, second, third = cases_of(
-        DEFAULTS + "  desc: {Axes: [7]}\n- name: two\n- {name: three, inputs: {Other: []}}\n"
-    )
-    assert [case.desc["Axes"] for case in (first, second, third)] == [[7], [0], [0]]
-    assert [case.inputs and case.inputs["Other"] for case in (first, second, third)] == [[4], [4], []]
 
 
 def test_a_default_that_only_some_cases_need_may_be_missing() -> None:
@@ -290,37 +249,6 @@ def test_a_file_that_cannot_be_read_has_only_that_problem() -> None:
     file = read("operator: [\n")
     assert rules_of(file) == [("yaml-syntax", 2, 1)]
     assert file.cases == ()
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "name",
-        "operator",
-        "feature_level",
-        "desc",
-        "inputs",
-        "outputs",
-        "invalid",
-        "source",
-        "tags",
-        "tolerance",
-        "note",
-    ],
-)
-def test_a_number_of_thousands_of_digits_is_a_wrong_value_like_any_other(key: str) -> None:
-    number = "0x" + "F" * 3900
-    keys = {"operator": "ARGMAX", "desc": DESC.replace("[0]", "[0], AxisDirection: INCREASING")}
-    direct = {**keys, key: number if key != "desc" else DESC.replace("[0]", f"[{number}], AxisDirection: INCREASING")}
-    through_a_matrix = {**keys, key: "${Number}", "matrix": f"{{Number: [{number}]}}"}
-    for written in (direct, through_a_matrix):
-        file = read("".join(f"{name}: {value}\n" for name, value in written.items()))
-        rules = [rule for rule, _, _ in rules_of(file)]
-        for case in file.cases:
-            if case.id not in file.broken:
-                rules.extend(finding.rule for finding in validate(case.operator, case.desc, "6_4")[1])
-        assert len(rules) == 1
-        assert set(rules) <= {"wrong-type", "field-type", "yaml-syntax"}
 
 
 KEYS = (

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,26 +12,6 @@ import yaml
 from commandline import DESC, FILES, GOOD, WRONG, dmlcheck, json_of, write
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def test_an_empty_folder_collects_nothing(folder: Path) -> None:
-    (folder / "empty").mkdir()
-    assert dmlcheck("run", "empty").exit_code == 5
-    assert dmlcheck("validate", "empty").exit_code == 5
-
-
-def test_selecting_no_case_collects_nothing() -> None:
-    write("a.yaml", GOOD)
-    assert dmlcheck("run", "a.yaml", "-k", "nowhere").exit_code == 5
-
-
-def test_a_wrong_file_among_good_ones_does_not_stop_the_run() -> None:
-    write("f/a.yaml", "operator: [")
-    write("f/b.yaml", GOOD)
-    write("f/c.yaml", WRONG)
-    result = dmlcheck("run", "f")
-    assert result.exit_code == 2
-    assert result.stdout.splitlines()[-1].startswith("1 passed, 1 failed, 1 error in ")
 
 
 def test_a_folder_is_searched_for_yaml_and_json(folder: Path) -> None:
@@ -70,12 +48,6 @@ def test_one_case_is_run_by_its_id() -> None:
     assert dmlcheck("run", f"{path}::nobody").exit_code == 5
 
 
-def test_a_case_that_is_not_there_is_named() -> None:
-    write("a.yaml", GOOD)
-    result = dmlcheck("run", "a.yaml::nope")
-    assert (result.exit_code, result.stderr) == (5, "dmlcheck: a.yaml has no case nope\n")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are other things there")
 def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
     write("f/a.yaml", GOOD)
@@ -91,19 +63,6 @@ def test_the_bundled_cases_run_without_a_path(folder: Path, monkeypatch: pytest.
     result = dmlcheck("run", "-v")
     assert (result.exit_code, "passed in" in result.stdout) == (0, True)
     assert "\nPASSED cases/reduce/sum.yaml" in result.stdout
-
-
-@pytest.mark.parametrize("words", [["-x"], ["--max-failures", "1"]])
-def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
-    for number in range(5):
-        write(f"f/{number}.yaml", WRONG if number % 2 else GOOD)
-    last = dmlcheck("run", "f", *words).stdout.splitlines()[-1]
-    assert last.startswith("1 passed, 1 failed, 3 not run in ")
-    last = dmlcheck("run", "f", "--max-failures", "2", "--json", "report.json").stdout.splitlines()[-1]
-    assert last.startswith("2 passed, 2 failed, 1 not run in ")
-    assert json_of("report.json")["not_run"] == 1
-    write("f/4.yaml", WRONG)
-    assert dmlcheck("run", "f", "--max-failures", "3").stdout.splitlines()[-1].startswith("2 passed, 3 failed in ")
 
 
 ONE_DESC = "1 desc checked in "
@@ -177,26 +136,7 @@ def test_a_desc_that_is_wrong_at_the_level_of_the_run_alone_is_sent_there() -> N
         assert dmlcheck("run", "a.yaml", *words).exit_code == code
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [[], ["-j", "2"], ["--fail-on-skipped"]])
-def test_cases_for_implementations_are_no_reason_to_fail_beside_others(words: list[str]) -> None:
-    write("a.yaml", MIXED)
-    result = dmlcheck("run", "a.yaml", *words)
-    assert (result.exit_code, result.stderr) == (0, "")
-    result = dmlcheck("run", "a.yaml", "-k", "random", *words)
-    assert (result.exit_code, "every case is for implementations" in result.stderr) == (5, True)
-
-
 NOTHING_EXPECTED = GOOD.partition("outputs")[0]
-
-
-def test_a_run_that_skips_every_case_has_checked_nothing() -> None:
-    write("f/skipped.yaml", NOTHING_EXPECTED)
-    result = dmlcheck("run", "f")
-    assert (result.exit_code, result.stderr) == (5, "dmlcheck: nothing was checked: every case was skipped\n")
-    write("f/right.yaml", GOOD)
-    result = dmlcheck("run", "f")
-    assert (result.exit_code, result.stderr) == (0, "")
 
 
 @pytest.mark.slow
@@ -210,35 +150,6 @@ def test_skipped_cases_fail_a_run_that_allows_none(jobs: str) -> None:
     assert [("Axes: [0]" in case["desc"]) for case in cases if case["outcome"] == "failed"] == [True]
     assert "FAILED f/skipped.yaml::skipped   skipped-case" in result.stdout
     assert "f/skipped.yaml:1:1: error[skipped-case]: skipped: no expected outputs: nothing independent" in result.stdout
-
-
-def test_a_skip_that_is_expected_is_allowed() -> None:
-    write("f/skipped.yaml", NOTHING_EXPECTED)
-    write("f/right.yaml", GOOD)
-    write("known.yaml", "- {cases: '*::skipped', expect: skipped, reason: no outputs yet}\n")
-    words = ["run", "f", "--fail-on-skipped", "--expectations", "known.yaml"]
-    assert dmlcheck(*words).exit_code == 0
-    write("known.yaml", "- {cases: '*::skipped', expect: failed, reason: no outputs yet}\n")
-    assert dmlcheck(*words).exit_code == 1
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
-def test_an_interrupted_run_keeps_its_report(folder: Path) -> None:
-    for number in range(200):
-        cases = "".join(f"- {{name: c{index}, outputs: {{OutputTensor: [6]}}}}\n" for index in range(50))
-        write(f"f/{number:03}.yaml", GOOD.partition("outputs")[0] + "cases:\n" + cases)
-    command = [sys.executable, "-m", "dmlcheck", "run", "f", "-v", "--json", "report.json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()  # the run is under way
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert err == b""
-    assert b"interrupted after" in out
-    report = json_of(folder / "report.json")
-    assert 0 < report["summary"]["total"] == len(report["cases"]) < 10_000
 
 
 @pytest.mark.parametrize(
@@ -258,14 +169,6 @@ def test_a_mismatch_points_at_the_value_as_the_file_gives_it(values: str, pointe
     assert (diagnostic["pointer"], diagnostic["column"]) == (pointer, column)
 
 
-def test_the_worst_of_the_passing_cases_is_shown_too() -> None:
-    write("a.yaml", GOOD.replace("[6]", "[6.000001]") + "tolerance: {ulp: 4}\n")
-    result = dmlcheck("run", "a.yaml")
-    assert result.exit_code == 0
-    # 6.000001 is 2 units of 2^-21 above 6, rounded.
-    assert "largest error of REDUCE FLOAT32: 2 ULP, 50 % of the tolerance, a.yaml::a OutputTensor[0]\n" in result.stdout
-
-
 def test_a_negative_case_may_be_about_a_missing_tensor() -> None:
     write("a.yaml", DESC + "invalid: [missing-tensor]\n")
     assert dmlcheck("run", "a.yaml").exit_code == 0
@@ -282,52 +185,12 @@ def test_operators_go_by_their_full_names_in_reports() -> None:
     assert len([line for line in result.stdout.splitlines() if line.startswith("REDUCE ")]) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to set there")
-def test_values_that_find_no_memory_cost_the_case_only(folder: Path) -> None:
-    large = GOOD.replace("Sizes: [3]", "Sizes: [1, 3000000000]").replace("Sizes: [1]", "Sizes: [1, 1]")
-    write("b.yaml", large.replace("Axes: [0]", "Axes: [1]").replace("[1, 2, 3]", "{sequence: {start: 1, step: 0}}"))
-    write("a.yaml", GOOD)
-    write("c.yaml", GOOD)
-    command = f"ulimit -v 3000000; {sys.executable} -m dmlcheck run a.yaml b.yaml c.yaml --json r.json"
-    result = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
-    assert (result.returncode, result.stderr) == (1, b"")
-    cases = json_of(folder / "r.json")["cases"]
-    assert [case["outcome"] for case in cases] == ["passed", "error", "passed"]
-    assert [diagnostic["rule"] for diagnostic in cases[1]["diagnostics"]] == ["tensor-too-large"]
-
-
 def test_values_are_read_where_nothing_computes_them() -> None:
     desc = "{InputTensor: {DataType: UINT8, Sizes: [2]}, OutputTensor: {DataType: UINT8, Sizes: [2]}}"
     head = f"operator: ELEMENT_WISE_IDENTITY\ndesc: {desc}\n"
     for inputs, code in (("[1, 2]", 0), ("[1, 256]", 1), ("[1]", 1)):
         write("a.yaml", head + f"inputs: {{InputTensor: {inputs}}}\noutputs: {{OutputTensor: [1, 2]}}\n")
         assert dmlcheck("run", "a.yaml").exit_code == code
-
-
-SUMMED = WRONG.replace("INT32", "FLOAT16").replace("FLOAT32", "FLOAT16")
-
-
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
-def test_failures_that_are_known_of_a_version_of_directml_are_expected(jobs: str) -> None:
-    write("a.yaml", SUMMED)
-    words = ("run", "a.yaml", "--implementation", "python:misbehaving:DirectMLLike")
-    assert dmlcheck(*words).exit_code == 1
-    result = dmlcheck(*words, "--directml-version", "1.8.0", "--json", "r.json", "-j", jobs)
-    assert (result.exit_code, result.stdout.splitlines()[-1].split(" in ")[0]) == (0, "1 xfailed")
-    report = json_of("r.json")
-    (case,) = report["cases"]
-    assert (case["outcome"], case["reason"][:23]) == ("xfailed", "FLOAT16 SUM and AVERAGE")
-    assert report["directml_version"] == "1.8.0"
-
-
-@pytest.mark.parametrize("name", ["reference", "python:misbehaving:Misbehaving"])
-def test_a_version_of_directml_is_refused_of_what_is_not_directml(name: str) -> None:
-    write("a.yaml", SUMMED)
-    result = dmlcheck("run", "a.yaml", "--implementation", name, "--directml-version", "1.8.0")
-    assert result.exit_code == 2
-    said = f"--directml-version 1.8.0: {name.rpartition(':')[2].lower()} is not DirectML; judge DirectML with"
-    assert said in " ".join(result.stderr.split())
 
 
 # ---- what is left out is said
@@ -369,15 +232,6 @@ def test_a_file_without_cases_and_an_empty_folder_are_named_beside_others(folder
     )
 
 
-@pytest.mark.parametrize("command", ["run", "export"])
-def test_a_case_that_is_not_there_is_wrong_beside_its_whole_file_too(command: str) -> None:
-    write("good.yaml", GOOD)
-    more = ["--to", "dxdispatch", "-o", "out"] if command == "export" else []
-    result = dmlcheck(command, "./good.yaml", "good.yaml::nosuch", *more)
-    assert (result.exit_code, result.stderr) == (2, "dmlcheck: ./good.yaml has no case nosuch\n")
-    assert dmlcheck("run", "good.yaml", "good.yaml::good").exit_code == 0
-
-
 def test_a_link_that_leads_nowhere_is_wrong(folder: Path) -> None:
     write("f/a.yaml", GOOD)
     link(folder / "f" / "b.yaml", folder / "gone.yaml")
@@ -402,32 +256,6 @@ def link(place: Path, to: Path) -> None:
         place.symlink_to(to, target_is_directory=to.is_dir())
     except OSError:
         pytest.skip("links cannot be made here")
-
-
-DEAD = """\
-class Dead:
-    name = "dead"
-
-    def unsupported(self, desc):
-        return None
-
-    def run(self, desc, inputs):
-        raise RuntimeError("no device")
-"""
-
-
-@pytest.mark.slow
-def test_a_run_of_expected_failures_alone_says_that_there_was_no_result(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(folder)
-    write("a.yaml", GOOD)
-    write("dead_engine.py", DEAD)
-    write("known.yaml", "- {cases: '*', expect: error, reason: no device here}\n")
-    result = dmlcheck("run", "a.yaml", "--implementation", "python:dead_engine:Dead", "--expectations", "known.yaml")
-    assert result.exit_code == 0, result.output
-    words = "1 xfailed (the implementation gave no result for any case) in "
-    assert result.stdout.splitlines()[-1].startswith(words)
 
 
 def test_of_a_folder_that_does_not_exist_nothing_else_is_said() -> None:

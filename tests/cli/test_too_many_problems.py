@@ -20,6 +20,7 @@ desc:
 WORDS = "more than 1,000 problems"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
 def test_validate_stops_after_so_many_problems_and_says_so(form: str) -> None:
     write("a.yaml", MATRIX)
@@ -28,6 +29,7 @@ def test_validate_stops_after_so_many_problems_and_says_so(form: str) -> None:
     assert WORDS in result.output
 
 
+@pytest.mark.slow
 def test_the_descs_that_are_not_checked_are_no_valid_ones() -> None:
     write("a.yaml", MATRIX)
     report = json.loads(dmlcheck("validate", "a.yaml", "--format", "json").stdout)
@@ -90,6 +92,7 @@ def test_one_list_of_very_many_mistakes_is_told_in_part(command: str) -> None:
     assert f"{WORDS}; the others are not listed" in result.output
 
 
+@pytest.mark.slow
 def test_a_file_of_known_results_is_told_in_part() -> None:
     write("a.yaml", MATRIX)
     write("known.yaml", "- {cases: 1}\n" * 1000)

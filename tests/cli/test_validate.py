@@ -162,17 +162,6 @@ def test_models_in_a_folder_are_said_to_be_left_out() -> None:
     assert (result.exit_code, result.stderr) == (0, f"dmlcheck: f/m.onnx {words}\n")
 
 
-def test_a_file_without_cases_and_an_empty_folder_are_named_beside_others(folder: Path) -> None:
-    write("a.yaml", DESC)
-    write("none.yaml", "cases: []\n")
-    (folder / "empty").mkdir()
-    result = dmlcheck("validate", "a.yaml", "none.yaml", "empty")
-    assert (result.exit_code, result.stderr.splitlines()) == (
-        0,
-        ["dmlcheck: empty has no case files (*.yaml, *.yml, *.json)", "dmlcheck: none.yaml has no case"],
-    )
-
-
 @pytest.mark.parametrize(
     ("library", "problem"),
     [

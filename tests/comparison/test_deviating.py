@@ -412,6 +412,7 @@ def test_a_partial_sum_of_a_gradient_overflows(mode: str, given: list[float], ex
     assert outcome("RESAMPLE_GRAD", fields, tensors, given) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "given", "expected"),
     [

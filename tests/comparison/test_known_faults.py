@@ -133,6 +133,32 @@ def test_denormal_inputs_are_told_from_denormal_results() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("found", "order"),
+    [(1, "in the order of Axes, [0, 2, 1];"), (2, "with the first one the fastest (column-major);")],
+)
+def test_axes_that_are_walked_along_in_another_order_are_named(found: int, order: str) -> None:
+    desc = reduction("ARGMAX", [2, 2, 3], [0, 2, 1])
+    words = cause(desc, [[[0, 0, 0], [9, 0, 0]], [[0, 0, 0], [0, 0, 0]]], 3, found)
+    assert words is not None
+    assert f"the axes seem to be walked along {order}" in words
+
+
+def test_marks_of_axes_in_another_order_are_named() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2, 2]}
+    desc = desc_of("ACTIVATION_HARDMAX1", InputTensor=tensor, OutputTensor=tensor, Axes=[1, 0])
+    words = cause(desc, [[0, 5], [5, 5]], [[0, 1], [0, 0]], [[0, 0], [1, 0]])
+    assert "walked along in the order of Axes, [1, 0], or column-major;" in str(words)
+
+
+@pytest.mark.parametrize(
+    ("function", "found", "number"), [("SUM", 10, "0"), ("MULTIPLY", 25, "1"), ("LOG_SUM_EXP", 5.6931472, "-inf")]
+)
+def test_the_number_is_named_that_is_taken_for_nan(function: str, found: float, number: str) -> None:
+    words = cause(reduction(function, [1, 3], [1]), [np.nan, 5, 5], np.nan, found)
+    assert words == f"likely cause: NaN in inputs seems to be ignored, as if it were {number}"
+
+
 def addition(**strides: list[int]) -> OperatorDesc:
     tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 3]}
     tensors = {

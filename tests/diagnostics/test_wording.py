@@ -121,6 +121,7 @@ def test_another_name_is_no_misspelling(word: str, name: str) -> None:
     assert not is_misspelling(word, name)
 
 
+@pytest.mark.slow
 def test_no_field_of_an_operator_is_a_misspelling_of_another_of_its_fields() -> None:
     for operator in operator_names():
         fields = load_spec(operator).fields

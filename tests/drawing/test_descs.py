@@ -74,6 +74,7 @@ def test_every_form_and_mask_is_drawn(short: str) -> None:
     assert all(desc.parts["KeyTensor"] for desc, forms in given if not forms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", ATTENTION)
 def test_most_results_are_defined(short: str) -> None:
     units = [drawn_unit(Unit(f"DML_OPERATOR_{short}", 0, number)) for number in range(30)]
@@ -81,6 +82,7 @@ def test_most_results_are_defined(short: str) -> None:
     assert sum(undefined is None or not undefined.all() for undefined in results) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", ATTENTION)
 def test_batches_queries_and_heads_are_longer_than_a_workgroup(short: str) -> None:
     """The elements of a head, or those of all heads together, are the width."""

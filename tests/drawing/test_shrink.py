@@ -114,6 +114,7 @@ def test_every_step_yields_valid_descs_that_are_simpler() -> None:
             assert not validate("DML_OPERATOR_GEMM", notation(found), NEWEST_LEVEL)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names()[::11])
 def test_descs_become_as_small_as_an_operator_allows(operator: str) -> None:
     desc = drawn_desc(Unit(operator, 0, 1))

@@ -52,6 +52,7 @@ SEED_2026 = {
 }
 
 
+@pytest.mark.slow
 def test_sizes_around_workgroups_are_drawn() -> None:
     descs = [drawn_desc(Unit(RELU, 0, number)) for number in range(150)]
     sizes = {size for desc in descs if desc is not None for size in desc["InputTensor"].sizes}
@@ -77,6 +78,7 @@ def test_some_draws_with_indices_have_more_places_than_16_bits_can_name() -> Non
     assert max(max(desc["OutputTensor"].sizes) for desc in others if desc is not None) < 0xFFFF
 
 
+@pytest.mark.slow
 def test_values_come_with_special_ones_and_without() -> None:
     drawn = [drawn_unit(Unit("DML_OPERATOR_ACTIVATION_SIGMOID", 0, number)) for number in range(150)]
     is_special = [bool((~np.isfinite(one.inputs["InputTensor"])).any()) for one in drawn if one is not None]

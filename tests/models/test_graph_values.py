@@ -110,6 +110,7 @@ def test_undefined_elements_that_are_read_are_remarked_upon() -> None:
     assert found.evaluated.undefined["index"].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_bytes_end_in_values_or_in_words(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However large the tensors of a changed file are, no more is taken than a small machine has."""

@@ -81,6 +81,7 @@ def test_no_more_is_written_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_no_case_is_told_with_its_reason() -> None:
     nodes = [
         node("Shape", "x", "s", "size"),
@@ -122,6 +123,7 @@ def test_nodes_of_the_branch_that_is_taken_are_cases() -> None:
 NEGATED_AND_DOUBLED = (("Neg", "x"), ("Add", "x x"))
 
 
+@pytest.mark.slow
 def test_nodes_of_the_first_and_the_last_turn_are_cases() -> None:
     """By hand: 1 is doubled by three turns, which read 1, 2 and 4."""
     np.savez("in.npz", x=np.array([1, -1], np.float32))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 import unittest
 from pathlib import Path
@@ -276,16 +275,6 @@ def test_a_case_that_this_machine_cannot_hold_ends_none_of_the_others(
     assert "error[tensor-too-large]: its tensors did not fit into memory" in result.output
     assert "1 case exported to 1 model" in result.output
     assert "1 case not exported: it does not fit into memory" in result.output
-
-
-def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:
-    folder, _ = export_text(tmp_path, SUM)
-    shutil.rmtree(folder)
-    folder.mkdir()
-    (folder / "mine.txt").write_text("mine")
-    _, result = export_text(tmp_path, SUM)
-    assert result.exit_code == 2
-    assert [path.name for path in folder.iterdir()] == ["mine.txt"]
 
 
 def test_a_case_with_any_in_its_outputs_is_not_exported(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 from click.testing import Result
 from commandline import dmlcheck, json_of
 from report_schema import checked_report
-from reports.test_sarif import SCHEMA as SARIF
 from without_roundings import no_roundings
 
 from dmlcheck.comparison import compare
@@ -298,42 +297,9 @@ def test_the_reference_is_not_warned_of_unless_asked_for() -> None:
     assert "(1 close to the tolerance)" in run("--warn-above", "0.5", implementation="reference").stdout
 
 
-def test_few_of_many_are_named_the_nearest_first() -> None:
-    case = "  - {name: six, inputs: {InputTensor: [[1, -2, 3, 4]]}, outputs: {OutputTensor: [[6]]}}\n"
-    cases = "".join(case.replace("six", f"c{number}") for number in range(8))
-    Path("sums.yaml").write_text(SUMS + cases, encoding="utf-8")
-    result = run(six=6 + 4 * SIX, hundred=100 + 4 * HUNDRED)
-    lines = result.stdout.partition("10 cases close to the tolerance:\n")[2].splitlines()
-    assert lines[0] == "  sums.yaml::hundred OutputTensor[0, 0]: 4 ULP, 97 % of the tolerance"
-    assert lines[1] == "  sums.yaml::six OutputTensor[0, 0]: 4 ULP, 66.7 % of the tolerance"
-    assert lines[4] == "  sums.yaml::c2 OutputTensor[0, 0]: 4 ULP, 66.7 % of the tolerance"
-    assert lines[5] == "  and 5 more"
-    assert run("-q", six=6 + 4 * SIX).stdout.startswith("10 passed (9 close to the tolerance) in ")
-
-
 @pytest.mark.parametrize("share", ["1.5", "-0.1", "nan", "inf", "half"])
 def test_a_share_is_from_0_to_1(share: str) -> None:
     assert "--warn-above" in refused(run("--warn-above", share))
-
-
-def test_other_reports_say_what_is_near_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    result = run("--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif", six=6 + 4 * SIX)
-    assert result.exit_code == 0
-    said = "OutputTensor[0, 0]: 4 ULP, 66.7 % of the tolerance"
-    assert f"<system-out>warning: {said}</system-out>" in Path("a.xml").read_text(encoding="utf-8")
-    assert 'failures="0"' in Path("a.xml").read_text(encoding="utf-8")
-    assert f'<b class="noted warning">warning</b> <span>{said}</span>' in Path("a.html").read_text(encoding="utf-8")
-    sarif = json_of("a.sarif")
-    SARIF.validate(sarif)
-    (found,) = sarif["runs"][0]["results"]
-    assert (found["ruleId"], found["level"]) == ("near-the-bound", "warning")
-    assert said in found["message"]["text"]
-    (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
-    assert annotation.startswith("::warning file=sums.yaml,line=9,")
-    assert annotation.endswith(said.replace("%", "%25"))
-    assert "1 close to the tolerance" in Path("summary.md").read_text(encoding="utf-8").splitlines()[0]
 
 
 # ---- drift
@@ -428,15 +394,6 @@ def test_a_case_that_the_earlier_report_does_not_have_is_counted() -> None:
     assert (result.exit_code, "1 case; 1 not in it" in result.stdout) == (0, True)
 
 
-def test_a_report_of_other_cases_is_no_comparison() -> None:
-    earlier()
-    old = checked_report("old.json")
-    for case in old["cases"]:
-        case["id"] = f"elsewhere/{case['id']}"
-    Path("old.json").write_text(json.dumps(old), encoding="utf-8")
-    assert "has none of these cases" in refused(run("--compare-to", "old.json"))
-
-
 def test_another_version_is_what_a_report_is_compared_with() -> None:
     earlier()
     Answering.version = "2.0"
@@ -457,47 +414,6 @@ def spoil(path: str, **keys: Any) -> None:
     Path(path).write_text(json.dumps({**found, **keys}), encoding="utf-8")
 
 
-GOOD_CASE = {"id": "a", "outcome": "passed", "outputs": {"OutputTensor": {"max_ulp": 0, "mismatches": 0}}}
-HEAD = {"schema": "dmlcheck-report/1", "implementation": NAME}
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (None, "old.json: no such file or folder"),
-        ("", "old.json: not JSON"),
-        ("{", "old.json: not JSON"),
-        ("\x00", "old.json: not JSON"),
-        ("[" * 100_000, "old.json: not JSON"),
-        ("[]", "not a report of a run (dmlcheck-report/1)"),
-        ({"schema": "dmlcheck-validation/1"}, "not a report of a run (dmlcheck-report/1)"),
-        ({**HEAD}, "not a whole report"),
-        ({**HEAD, "cases": {}}, "not a whole report"),
-        ({**HEAD, "cases": [GOOD_CASE], "implementation": 5}, "not a whole report"),
-        ({**HEAD, "cases": [1]}, "not a whole report"),
-        ({**HEAD, "cases": [{"id": "a", "outcome": "passed"}]}, "not a whole report"),
-        ({**HEAD, "cases": [{**GOOD_CASE, "outcome": "good"}]}, "not a whole report"),
-        ({**HEAD, "cases": [{**GOOD_CASE, "outputs": {"O": {"mismatches": 0}}}]}, "not a whole report"),
-        ({**HEAD, "cases": [{**GOOD_CASE, "outputs": {"O": {"max_ulp": "0", "mismatches": 0}}}]}, "not a whole report"),
-        ({**HEAD, "cases": [{**GOOD_CASE, "outputs": {"O": {"max_ulp": -1, "mismatches": 0}}}]}, "not a whole report"),
-        ('{"schema": "dmlcheck-report/1", "implementation": "reference", "cases": [NaN]}', "not JSON"),
-        (
-            {**HEAD, "cases": [GOOD_CASE], "implementation": "onnxruntime"},
-            "--implementation onnxruntime; this run has python",
-        ),
-        ({**HEAD, "cases": [GOOD_CASE], "accumulate": "float16"}, "--accumulate float16; this run has float32"),
-        ({**HEAD, "cases": [GOOD_CASE]}, "has none of these cases"),
-        ({**HEAD, "cases": []}, "has none of these cases"),
-    ],
-)
-def test_a_report_that_says_nothing_of_the_run_is_refused(text: Any, words: str) -> None:
-    if text is not None:
-        Path("old.json").write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
-    said = refused(run("--compare-to", "old.json", "--max-drift", "1"))
-    assert words in said
-    assert "Traceback" not in said
-
-
 @pytest.mark.parametrize("drift", ["-1", "nan", "inf", "much"])
 def test_a_drift_is_a_number_from_0_on(drift: str) -> None:
     earlier()
@@ -513,43 +429,6 @@ def test_the_earlier_report_is_not_written_over() -> None:
     before = Path("old.json").read_bytes()
     assert "old.json is read by this command" in refused(run("--compare-to", "old.json", "--json", "old.json"))
     assert Path("old.json").read_bytes() == before
-
-
-def test_other_reports_say_what_drifted(monkeypatch: pytest.MonkeyPatch) -> None:
-    earlier()
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    files = ("--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif")
-    result = run("--compare-to", "old.json", "--max-drift", "1", *files, six=6 + 3 * SIX)
-    assert result.exit_code == 1
-    said = "OutputTensor[0, 0]: 3 ULP, and was 0 ULP"
-    xml = Path("a.xml").read_text(encoding="utf-8")
-    assert f'<failure message="{said}" type="accuracy-drift">' in xml
-    assert 'tests="2" failures="1"' in xml
-    html = Path("a.html").read_text(encoding="utf-8")
-    assert f'<b class="noted drifted">drifted</b> <span>{said}</span>' in html
-    assert "1 of 2 cases drifted" in html
-    assert re.findall(r'<details open id="c\d+" class="case passed"', html)  # told in full, as a failure is
-    sarif = json_of("a.sarif")
-    SARIF.validate(sarif)
-    (found,) = sarif["runs"][0]["results"]
-    assert (found["ruleId"], found["level"]) == ("accuracy-drift", "error")
-    (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
-    assert annotation.startswith("::error file=sums.yaml,line=9,")
-    assert annotation.endswith(said)
-    summary = Path("summary.md").read_text(encoding="utf-8")
-    assert "1 drifted" in summary.splitlines()[0]
-    assert "DRIFTED sums.yaml::six" in summary
-
-
-def test_without_a_limit_drift_is_a_warning_in_other_reports() -> None:
-    earlier()
-    result = run("--compare-to", "old.json", "--junitxml", "a.xml", "--sarif", "a.sarif", six=6 + 3 * SIX)
-    assert result.exit_code == 0
-    said = "warning: OutputTensor[0, 0]: 3 ULP, and was 0 ULP"
-    assert f"<system-out>{said}</system-out>" in Path("a.xml").read_text(encoding="utf-8")
-    (found,) = json_of("a.sarif")["runs"][0]["results"]
-    assert (found["ruleId"], found["level"]) == ("accuracy-drift", "warning")
 
 
 # ---- shards
@@ -614,6 +493,8 @@ def _stable(text: str) -> list[str]:
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
         (("--input-precision", "tf32"), "another --input-precision"),
+        (("--algorithms", "winograd"), "another --algorithms"),
+        (("--strict",), "another --strict"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )
@@ -670,23 +551,6 @@ def test_a_case_says_why_it_has_a_tolerance_of_its_own() -> None:
     Path("sums.yaml").write_text(SUMS + "tolerance: {ulp: 2, reason: rounded by hand}\n", encoding="utf-8")
     result = run(six=6 + 3 * SIX)
     assert "  tolerance of OutputTensor: 2 ULP\n    from the case's own tolerance: rounded by hand\n" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("tolerance", "words"),
-    [
-        ("{reason: only this}", "a reason and no limit"),
-        ("{ulp: 1, reason: 5}", "tolerance.reason"),
-        ("{ulp: 1, reason: ''}", "tolerance.reason"),
-        ("{ulp: 1, reason: }", "tolerance.reason"),
-        ("{ulp: 1, reasons: because}", "did you mean reason?"),
-    ],
-)
-def test_a_reason_is_text_beside_a_limit(tolerance: str, words: str) -> None:
-    file = read_document(parse(f"{SUMS}tolerance: {tolerance}\n".encode(), "sums.yaml"))
-    problems = [problem for problems in [file.problems, *file.broken.values()] for problem in problems]
-    assert problems
-    assert all(words in f"{problem.message} {problem.help}" for problem in problems)
 
 
 def test_what_the_bound_follows_from_is_named() -> None:

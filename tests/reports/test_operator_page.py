@@ -102,6 +102,7 @@ def test_every_operator_has_a_page() -> None:
         assert page(load_spec(name))[0].startswith(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [79, 99])
 def test_every_page_fits_a_terminal_and_no_name_is_cut(columns: int) -> None:
     for name in operator_names():

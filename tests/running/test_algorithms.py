@@ -66,11 +66,3 @@ def test_they_pass_where_they_are_allowed_and_reports_say_so() -> None:
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[1].endswith("sums in FLOAT32, winograd allowed")
     assert json_of("report.json")["algorithms"] == ["winograd"]
-
-
-@pytest.mark.slow
-def test_shards_with_other_algorithms_are_no_run() -> None:
-    run("--shard", "1/2", "--json", "1.json")
-    run("--shard", "2/2", "--json", "2.json", "--algorithms", "winograd")
-    result = dmlcheck("merge", "1.json", "2.json")
-    assert (result.exit_code, "another --algorithms" in result.output) == (2, True)

@@ -267,9 +267,6 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
-# ---- one case at a time
-
-
 # ---- shards
 
 
@@ -284,54 +281,11 @@ def shards(count: int, *words: str) -> list[str]:
 merge = partial(dmlcheck, "merge")
 
 
-@pytest.mark.slow
-def test_merged_shards_are_the_whole_run() -> None:
-    for number in range(5):
-        write(f"f/{number}.yaml", *range(8), WRONG)
-    whole = run("f", "--implementation", BAD, "--json", "whole.json")
-    names = shards(3, "--implementation", BAD)
-    merged = merge(*reversed(names), "--json", "merged.json")
-    assert merged.exit_code == whole.exit_code == 1
-    assert json.loads(timeless("merged.json")) == json.loads(timeless("whole.json"))
-    assert merged.stdout.splitlines()[-1].startswith("40 passed, 5 failed in ")
-
-
 def test_a_selection_has_a_digest_of_its_own() -> None:
     write("f/a.yaml", *range(8))
     assert report("f")["digest"] != report("f", "-k", "c1")["digest"]
     assert report("f")["digest"] == report("f", "--shard", "1/3")["digest"]
     assert report("f")["digest"] != digest_of([])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda names: names[:2], "shard 3 of 3 is missing"),
-        (lambda names: [*names, names[0]], "shard 1 again"),
-        (lambda names: [*names[:2], "whole.json"], "not a shard of a run"),
-        (lambda names: [*names[:2], "other.json"], "a shard of another case set"),
-        (lambda names: [*names[:2], "more.json"], "one of 4 shards"),
-        (lambda names: [*names[:2], "level.json"], "another feature level"),
-        (lambda names: [*names[:2], "cut.json"], "did not get to its end"),
-        (lambda names: [*names[:2], "nowhere.json"], "no such file or folder"),
-        (lambda names: [*names[:2], "f/a.yaml"], "not JSON"),
-        (lambda names: [*names[:2], "list.json"], "not a report of a run"),
-    ],
-)
-def test_shards_that_are_not_one_run_are_refused(spoil: Any, words: str) -> None:
-    write("f/a.yaml", *range(20))
-    write("g/a.yaml", *range(21))
-    names = shards(3)
-    run("f", "--json", "whole.json")
-    run("g", "--shard", "3/3", "--json", "other.json")
-    run("f", "--shard", "3/4", "--json", "more.json")
-    run("f", "--shard", "3/3", "--feature-level", "6_0", "--json", "level.json")
-    cut = json.loads(Path(names[2]).read_text(encoding="utf-8"))
-    Path("cut.json").write_text(json.dumps({**cut, "digest": None}), encoding="utf-8")
-    Path("list.json").write_text("[]", encoding="utf-8")
-    result = merge(*spoil(names), "--json", "merged.json")
-    assert (result.exit_code, words in result.stderr) == (2, True), result.stderr
-    assert not Path("merged.json").exists()
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "-1/3", "1/\u0663"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -340,31 +339,6 @@ def test_the_json_report_has_the_diagnostic(strict: bool) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("strict", [False, True])
-def test_other_reports_tell_of_it(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    ran = run(*["--strict"] * strict, "--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif")
-    junit = Path("a.xml").read_text(encoding="utf-8")
-    if strict:
-        assert f'type="{INACCURATE}"' in junit
-    else:
-        assert f"<system-out>warning: {SAID}</system-out>" in junit
-    level = "error" if strict else "warning"
-    (annotation,) = [line for line in ran.stdout.splitlines() if line.startswith("::")]
-    assert annotation.startswith(f"::{level} file=case.yaml,line=9,col=40,")
-    assert SAID in annotation
-    (found,) = json_of("a.sarif")["runs"][0]["results"]
-    assert (found["ruleId"], found["level"]) == (INACCURATE, level)
-    assert found["locations"][0]["physicalLocation"]["region"]["startColumn"] == 40
-    html = re.sub("<[^>]+>", "", Path("a.html").read_text(encoding="utf-8"))
-    assert SAID in html
-    summary = Path("summary.md").read_text(encoding="utf-8").splitlines()
-    assert ("(1 with an inaccurate expectation)" in summary[0]) != strict
-    assert any("0.33334" in line for line in summary)
-
-
-@pytest.mark.usefixtures("folder")
 def test_merged_shards_tell_the_same_as_the_whole() -> None:
     words = ["--expected-within", "3"]
     whole = report(*words, path="whole.json")
@@ -380,18 +354,6 @@ def test_merged_shards_tell_the_same_as_the_whole() -> None:
     refused = dmlcheck("merge", "1.json", "2.json")
     assert refused.exit_code == 2
     assert "another --expected-within than" in refused.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-def test_several_processes_tell_the_same() -> None:
-    Path("more.yaml").write_text(FILE, encoding="utf-8")
-    texts = [run("more.yaml", "-j", jobs).stdout for jobs in ("1", "2")]
-    one, two = ([line for line in text.splitlines() if "inaccurate" in line or "exact" in line] for text in texts)
-    assert [re.sub(r" in \d+\.\d\d s$", "", line) for line in one] == [
-        re.sub(r" in \d+\.\d\d s$", "", line) for line in two
-    ]
-    assert len(one) == 4
 
 
 @pytest.mark.parametrize("word", ["-1", "nan", "inf", "near"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from commandline import dmlcheck, json_of
+from commandline import dmlcheck
 from report_schema import checked_report
 
 COUNT = 100_000
@@ -129,71 +129,6 @@ def test_the_json_report_has_the_share_of_the_likely_error(strict: bool) -> None
     assert output["likely_share"] == pytest.approx(said(diagnostic["message"]), rel=0.01)
     assert (output["mismatches"], output["max_share"] < 1) == (0, True)
     assert (short["diagnostics"], "likely_share" in short["outputs"]["OutputTensor"]) == ([], False)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strict", [False, True])
-def test_other_reports_tell_of_an_unlikely_error(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
-    result = run(*["--strict"] * strict, "--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif")
-    junit = Path("a.xml").read_text(encoding="utf-8")
-    if strict:
-        assert 'failures="1"' in junit
-        assert 'type="unlikely-error"' in junit
-    else:
-        assert 'failures="0"' in junit
-        (line,) = re.findall("<system-out>warning: (.*)</system-out>", junit)
-        assert said(line) > 1
-    level = "error" if strict else "warning"
-    (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
-    assert annotation.startswith(f"::{level} file=sums.yaml,line=6,")
-    assert said(annotation.rpartition("::")[2]) > 1
-    (found,) = json_of("a.sarif")["runs"][0]["results"]
-    assert (found["ruleId"], found["level"]) == ("unlikely-error", level)
-    html = Path("a.html").read_text(encoding="utf-8")
-    assert f'<b class="noted warning">warning</b> <span>{"OutputTensor: 1 of 1"}' in html or strict
-    assert "times the likely error" in html
-    assert ("1 beyond the likely error" in Path("summary.md").read_text(encoding="utf-8").splitlines()[0]) != strict
-
-
-@pytest.mark.slow
-def test_several_processes_tell_the_same() -> None:
-    Path("more.yaml").write_text(FILE, encoding="utf-8")
-    texts = [run("more.yaml", "-j", jobs).stdout for jobs in ("1", "2")]
-    assert _timeless(texts[0]) == _timeless(texts[1])
-    assert "4 passed (2 beyond the likely error)" in texts[0]
-
-
-def _timeless(text: str) -> list[str]:
-    return [re.sub(r"\d+\.\d\d( s)?$", "", line) for line in text.splitlines()]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("strict", [False, True])
-def test_merged_shards_tell_the_same_as_the_whole(strict: bool) -> None:
-    more = FILE.partition("cases:\n")[2].replace("name: ", "name: more-")
-    Path("sums.yaml").write_text(FILE + more, encoding="utf-8")
-    words = ["--strict"] * strict
-    whole = report(*words, path="whole.json")
-    for number in ("1", "2"):
-        assert report(*words, "--shard", f"{number}/2", path=f"{number}.json")["cases"]
-    merged = dmlcheck("merge", "1.json", "2.json", "--json", "merged.json")
-    assert merged.exit_code == int(strict)
-    assert strict or "4 passed (2 beyond the likely error)" in merged.stdout
-    found = json_of("merged.json")
-    for part in (found["summary"], whole["summary"], *found["cases"], *whole["cases"]):
-        part["seconds"] = 0
-    assert found == whole
-
-
-@pytest.mark.slow
-def test_shards_of_which_one_is_strict_are_no_run() -> None:
-    report("--shard", "1/2", path="1.json")
-    report("--strict", "--shard", "2/2", path="2.json")
-    result = dmlcheck("merge", "1.json", "2.json")
-    assert result.exit_code == 2
-    assert "another --strict than" in result.stderr
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ def step(request: pytest.FixtureRequest) -> int:
     return 1 if request.config.getoption("--all-cases") else 3
 
 
+@pytest.mark.slow
 def test_every_release_is_recorded() -> None:
     for builds in (record.read_shipped().builds, record.read_descs().builds):
         assert set(RELEASES) <= set(builds)
@@ -60,6 +61,7 @@ def test_a_sample_of_the_answers_is_foreseen() -> None:
     assert sum(found.right.values()) / sum(found.compared.values()) >= LEAST, found.lines()
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_not_foreseen_is_counted_with_its_kind() -> None:
     descs = record.read_descs()
     row = next(row for row in descs.rows if set(row.letters[2:]) == {"."})

@@ -158,6 +158,7 @@ def test_the_support_tables_hold_for_every_dimension_count(key: tuple[str, str |
         assert places(key[0], desc, level) == expected_places(key, level, rank, "FLOAT16", output_type), desc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
 def test_the_lowest_level_follows_from_the_support_tables(key: tuple[str, str | None]) -> None:
     for rank in (1, 3, 4, 5, 6, 8, 9):

@@ -101,6 +101,7 @@ def test_a_claim_asks_for_a_number(claim: str, expected: list[tuple[str, Any, st
     assert list(broken_claims(claim, desc(A=tensor(2, 4), Axis=3))) == expected
 
 
+@pytest.mark.slow
 def test_every_expression_of_every_spec_has_a_sum_or_none_without_an_error() -> None:
     """An expression whose fields are not there has no sum; none of them makes the report fail."""
     for name in operator_names():

@@ -278,6 +278,7 @@ def test_a_sequence_of_narrow_floats_agrees_with_fractions(
     check_sequence(data_type, start, step, count)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.floats(-1000, 1000), st.floats(-10, 10), st.integers(1, 30))
 @example(0.1, 0.1, 30)

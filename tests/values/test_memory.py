@@ -32,6 +32,7 @@ def test_there_is_a_core_to_run_on() -> None:
     assert memory.cores() >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's allocator is told")
 def test_arrays_take_the_memory_of_those_that_are_gone() -> None:
     found = subprocess.run([sys.executable, "-c", _FAULTS], capture_output=True, text=True, check=True)

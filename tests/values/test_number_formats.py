@@ -210,6 +210,7 @@ def test_every_float16_reads_back_as_it_is_spelt() -> None:
     assert oracle.same([read(number_formats.spell(value, "FLOAT16"), "FLOAT16") for value in values], values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT64"])
 def test_floats_read_back_as_they_are_spelt(data_type: str) -> None:
     bits = {"FLOAT32": 32, "FLOAT64": 64}[data_type]

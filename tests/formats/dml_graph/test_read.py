@@ -157,6 +157,7 @@ def test_a_graph_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -
     assert "it has more than 3 nodes, and dmlcheck reads no more" in refused(matmul_add()).message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_bytes_end_in_a_graph_or_in_words(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311 - the same bytes on every machine

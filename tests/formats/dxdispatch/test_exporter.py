@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.json import parse_json
-from dmlcheck.folders import export_folder, exporting
+from dmlcheck.folders import exporting
 from dmlcheck.formats.dxdispatch import descs, exporter
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel
@@ -82,36 +80,6 @@ def test_what_collects_nothing_leaves_an_earlier_export_as_it_is(folder: Path) -
     assert sorted((folder / "out").rglob("*")) == before
 
 
-def test_a_folder_that_holds_something_else_is_not_touched(folder: Path) -> None:
-    (folder / "out").mkdir()
-    (folder / "out" / "thesis.txt").write_text("mine", encoding="utf-8")
-    result = export("a.yaml")
-    assert result.exit_code == 2
-    assert "out is not empty, and is no folder of this kind that dmlcheck wrote" in result.output
-    assert [path.name for path in (folder / "out").iterdir()] == ["thesis.txt"]
-    result = export("a.yaml", to="a.yaml")
-    assert (result.exit_code, "a.yaml is not a folder" in result.output) == (2, True)
-    assert (folder / "a.yaml").read_text(encoding="utf-8") == CASES
-
-
-def test_an_earlier_export_is_replaced_and_what_else_is_there_is_kept(folder: Path) -> None:
-    export("a.yaml")
-    (folder / "out" / "notes.txt").write_text("mine", encoding="utf-8")
-    result = export("a.yaml::strides")
-    assert "out has an earlier one: its files are replaced" in result.stdout
-    assert len([path for path in (folder / "out").iterdir() if path.is_dir()]) == 1
-    assert (folder / "out" / "notes.txt").read_text(encoding="utf-8") == "mine"
-
-
-def test_a_manifest_cannot_make_an_export_remove_what_lies_elsewhere(folder: Path) -> None:
-    export("a.yaml::strides")
-    manifest = json_of(folder / "out" / "manifest.json")
-    manifest["files"] += ["../a.yaml", str(folder / "a.yaml"), "..", ""]
-    (folder / "out" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert export("a.yaml::strides").exit_code == 0
-    assert (folder / "a.yaml").read_text(encoding="utf-8") == CASES
-
-
 def test_an_export_that_is_cut_off_can_be_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     digests = iter(["0" * 64])
 
@@ -126,21 +94,6 @@ def test_an_export_that_is_cut_off_can_be_made_again(folder: Path, monkeypatch: 
     (entry,) = json_of(folder / "out" / "manifest.json")["entries"]
     assert (entry["digest"], len(entry["cases"])) == ("0" * 64, 1)
     assert export("a.yaml").exit_code == 0
-
-
-@pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid"), reason="permissions of POSIX")
-def test_a_folder_that_cannot_be_written_is_wrong_usage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    result = export("a.yaml", to="a.yaml/out")
-    assert result.exit_code == 2
-    assert "cannot be written" in result.output or "is not a folder" in result.output
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(export_folder.Folder, "write", full)
-    result = export("a.yaml")
-    assert (result.exit_code, "out cannot be written: No space left on device" in result.output) == (2, True)
-    assert folder.exists()
 
 
 @pytest.mark.parametrize("command", ["export", "import"])

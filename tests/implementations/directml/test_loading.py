@@ -416,6 +416,7 @@ def test_a_device_that_is_asked_for_and_cannot_be_had_is_said(folder: Path) -> N
     assert asked(folder, str(folder / "libdirectml.so"), str(folder / "libd3d12.so"), "") == said
 
 
+@pytest.mark.slow
 @on_linux
 @with_a_compiler
 def test_a_library_without_what_it_is_linked_with_is_only_asked(folder: Path) -> None:

@@ -47,6 +47,7 @@ def test_a_shipped_desc_gets_the_recorded_answer(library: DirectMLLibrary, reque
     assert compared > 3_300
 
 
+@pytest.mark.slow
 def test_some_of_the_other_descs_get_the_recorded_answer(library: DirectMLLibrary) -> None:
     """`python tests/record_answers.py` asks about all of them."""
     descs = record.read_descs()

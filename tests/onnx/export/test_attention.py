@@ -37,30 +37,6 @@ ATTENTION = {"Scale": 0.5, "MaskFilterValue": -100.0, "HeadCount": 2, "MaskType"
 BY_RUNTIME = ("onnxruntime",)
 
 
-def test_attention_adds_its_biases_and_gives_the_present_key_and_value() -> None:
-    q, k, v = small(2, 3, 4), small(2, 5, 4, step=3), small(2, 5, 6, step=7)
-    bias, position = small(14, step=11), small(2, 2, 3, 5, step=9)
-    wanted, present_k, present_v = attended(q + bias[:4], k + bias[4:8], v + bias[8:], 2, 0.5, position)
-    inputs = {"QueryTensor": q, "KeyTensor": k, "ValueTensor": v, "BiasTensor": bias}
-    inputs["RelativePositionBiasTensor"] = position
-    outputs = {"OutputTensor": wanted, "OutputPresentKeyTensor": present_k, "OutputPresentValueTensor": present_v}
-    outputs = {name: f32(value) for name, value in outputs.items()}
-    expect("MULTIHEAD_ATTENTION", inputs, outputs, 1e-5, BY_RUNTIME, **ATTENTION)
-    fields = {name: value for name, value in ATTENTION.items() if name != "HeadCount"}
-    expect("MULTIHEAD_ATTENTION1", inputs, outputs, 1e-5, BY_RUNTIME, QueryHeadCount=2, KeyValueHeadCount=2, **fields)
-
-
-@pytest.mark.parametrize("form", ["StackedQueryKeyTensor", "StackedKeyValueTensor", "StackedQueryKeyValueTensor"])
-def test_attention_unstacks_query_key_and_value(form: str) -> None:
-    q, k, v = small(2, 3, 4), small(2, 3, 4, step=3), small(2, 3, 4, step=7)
-    wanted, _, _ = attended(q, k, v, 2, 0.5)
-    parts = {"Query": q, "Key": k, "Value": v}
-    stacked = [value.reshape(2, 3, 2, 2) for name, value in parts.items() if name in form]
-    inputs = {f"{name}Tensor": value for name, value in parts.items() if name not in form}
-    inputs[form] = np.stack(stacked, 3)
-    expect("MULTIHEAD_ATTENTION", inputs, {"OutputTensor": f32(wanted)}, 1e-5, BY_RUNTIME, **ATTENTION)
-
-
 def test_attention_puts_the_past_before_this_step_or_takes_it_alone() -> None:
     q, k, v = small(2, 3, 4), small(2, 2, 4, step=3), small(2, 2, 4, step=7)
     past_k, past_v = small(2, 2, 3, 2, step=11), small(2, 2, 3, 2, step=13)

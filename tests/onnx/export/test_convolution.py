@@ -49,27 +49,6 @@ def transposed(
 FORWARD = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "OutputPadding": [0, 0], "GroupCount": 1}
 
 
-@pytest.mark.parametrize("mode", ["CROSS_CORRELATION", "CONVOLUTION"])
-@pytest.mark.parametrize("groups", [1, 2])
-def test_a_convolution_slides_the_filter_in_groups(mode: str, groups: int) -> None:
-    x, kernel, bias = whole(2, 4, 5, 6), whole(6, 4 // groups, 2, 3, step=3), whole(1, 6, 1, 1)
-    turned = kernel[:, :, ::-1, ::-1] if mode == "CONVOLUTION" else kernel
-    wanted = convolved(x, turned, *GAPS, groups) + bias
-    inputs = {"InputTensor": x, "FilterTensor": kernel, "BiasTensor": bias}
-    expect("CONVOLUTION", inputs, {"OutputTensor": wanted}, **(FORWARD | STEPS | {"Mode": mode, "GroupCount": groups}))
-
-
-@pytest.mark.parametrize("mode", ["CROSS_CORRELATION", "CONVOLUTION"])
-@pytest.mark.parametrize("groups", [1, 2])
-def test_a_backward_convolution_is_transposed_and_flips_once_more(mode: str, groups: int) -> None:
-    x, kernel = whole(1, 4, 3, 4), whole(4, 3, 2, 3, step=3)
-    turned = kernel[:, :, ::-1, ::-1] if mode == "CONVOLUTION" else kernel
-    wanted = transposed(x, turned, *GAPS, (0, 0), groups)
-    fields = FORWARD | STEPS | {"Mode": mode, "Direction": "BACKWARD", "GroupCount": groups}
-    inputs = {"InputTensor": x, "FilterTensor": kernel}
-    expect("CONVOLUTION", inputs, {"OutputTensor": wanted}, by=("onnxruntime",), **fields)
-
-
 def test_output_padding_adds_zeros_and_larger_sizes_show_what_is_cut() -> None:
     x, kernel = whole(1, 2, 3, 4), whole(2, 3, 2, 3, step=3)
     fields = FORWARD | STEPS | {"Direction": "BACKWARD"}

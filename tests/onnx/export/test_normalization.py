@@ -2,74 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx_models import expect, f32, made, whole
 
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
-
-Array = np.ndarray[Any, Any]
-
-
-def normalized(x: Array, axes: tuple[int, ...], epsilon: float) -> Array:
-    mean, variance = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
-    return (x - mean) / np.sqrt(variance + epsilon)
-
-
-@pytest.mark.parametrize("sizes", [(1, 3, 1, 1), (1, 3, 1, 5), (1, 1, 1, 1), (2, 3, 4, 5)])
-def test_batch_normalization_follows_the_shape_of_its_tensors(sizes: Sequence[int]) -> None:
-    x = whole(2, 3, 4, 5).astype(np.float64)
-    scale, bias, mean = (whole(*sizes, step=step).astype(np.float64) for step in (3, 5, 7))
-    variance = np.abs(whole(*sizes, step=11).astype(np.float64)) + 1
-    wanted = scale * (x - mean) / np.sqrt(variance + 0.25) + bias
-    inputs = {"InputTensor": f32(x), "MeanTensor": f32(mean), "VarianceTensor": f32(variance)}
-    inputs |= {"ScaleTensor": f32(scale), "BiasTensor": f32(bias)}
-    expect("BATCH_NORMALIZATION", inputs, {"OutputTensor": f32(wanted)}, 1e-5, Spatial=True, Epsilon=0.25)
-
-
-def test_training_normalizes_by_the_statistics_that_it_gives() -> None:
-    x = whole(2, 3, 4, 5).astype(np.float64)
-    scale, bias = whole(1, 3, 1, 1), whole(1, 3, 1, 1, step=3)
-    axes = (0, 2, 3)
-    outputs = {
-        "OutputTensor": f32(scale * normalized(x, axes, 0.25) + bias),
-        "OutputMeanTensor": f32(x.mean(axes, keepdims=True)),
-        "OutputVarianceTensor": f32(x.var(axes, keepdims=True)),
-    }
-    inputs = {"InputTensor": f32(x), "ScaleTensor": scale, "BiasTensor": bias}
-    expect("BATCH_NORMALIZATION_TRAINING", inputs, outputs, 1e-5, Epsilon=0.25)
-
-
-@pytest.mark.parametrize(
-    ("operator", "axes", "sizes", "fields"),
-    [
-        ("MEAN_VARIANCE_NORMALIZATION", (2, 3), (1, 3, 1, 1), {"CrossChannel": False, "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION", (1, 2, 3), None, {"CrossChannel": True, "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION1", (2, 3), (1, 3, 1, 1), {"Axes": [3, 2], "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION1", (0, 2), (1, 3, 1, 5), {"Axes": [0, 2], "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION1", (1, 3), (1, 3, 1, 5), {"Axes": [1, 3], "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION1", (2, 3), (1, 3, 4, 1), {"Axes": [2, 3], "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION1", (0, 2), (2, 3, 1, 1), {"Axes": [0, 2], "NormalizeVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION2", (1, 3), (2, 3, 4, 1), {"Axes": [1, 3], "UseMean": True, "UseVariance": True}),
-        ("MEAN_VARIANCE_NORMALIZATION2", (3,), (1, 1, 1, 5), {"Axes": [3], "UseMean": True, "UseVariance": True}),
-    ],
-)
-def test_mean_and_variance_are_those_of_the_axes(
-    operator: str, axes: tuple[int, ...], sizes: Sequence[int], fields: dict[str, Any]
-) -> None:
-    x = whole(2, 3, 4, 5, step=7, wrap=13).astype(np.float64)
-    inputs = {"InputTensor": f32(x)}
-    wanted = normalized(x, axes, 0.25)
-    if sizes:
-        inputs["ScaleTensor"], inputs["BiasTensor"] = whole(*sizes), whole(*sizes, step=3)
-        if operator == "MEAN_VARIANCE_NORMALIZATION1" and axes == (0, 2):
-            inputs["BiasTensor"] = whole(1, 3, 1, 1)
-        wanted = wanted * inputs["ScaleTensor"] + inputs["BiasTensor"]
-    expect(operator, inputs, {"OutputTensor": f32(wanted)}, 1e-5, Epsilon=0.25, **fields)
 
 
 @pytest.mark.parametrize("has_parameters", [False, True])

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import expect, f32, small
+from onnx_models import expect, small
 from recurrences_of import described
 
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 Array = np.ndarray[Any, Any]
-
-
-def sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
 
 
 def steps_of(direction: str, length: int) -> range:
@@ -38,80 +34,6 @@ def network(gates: int, direction: str, **more: Array) -> tuple[dict[str, Array]
 def pieces(inputs: dict[str, Any], gates: int) -> tuple[Any, ...]:
     x, w, r = inputs["InputTensor"][0], inputs["WeightTensor"][0, 0], inputs["RecurrenceTensor"][0, 0]
     return x, np.split(w, gates), np.split(r, gates), np.split(inputs["BiasTensor"][0, 0, 0], 2 * gates)
-
-
-@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
-def test_rnn_follows_its_equation(direction: str) -> None:
-    inputs, _ = network(1, direction)
-    x, (w,), (r,), (bw, br) = pieces(inputs, 1)
-    h = inputs["HiddenInitTensor"][0, 0]
-    made = np.empty((3, 1, 2, 2), np.float32)
-    for t in steps_of(direction, 3):
-        h = np.tanh(x[t] @ w.T + h @ r.T + bw + br)
-        made[t, 0] = h
-    outputs = {"OutputSequenceTensor": made, "OutputSingleTensor": f32(h).reshape(1, 1, 2, 2)}
-    fields = {"ActivationDescs": [{"Type": "ACTIVATION_TANH"}], "Direction": direction}
-    expect("RNN", inputs, outputs, 1e-5, by=("onnxruntime",), **fields)
-
-
-@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
-@pytest.mark.parametrize("linear_before_reset", [False, True])
-def test_gru_has_update_reset_and_hidden_gates_in_this_order(direction: str, linear_before_reset: bool) -> None:
-    inputs, _ = network(3, direction)
-    x, (wz, wr, wh), (rz, rr, rh), (bz, br, bh, cz, cr, ch) = pieces(inputs, 3)
-    h = inputs["HiddenInitTensor"][0, 0]
-    made = np.empty((3, 1, 2, 2), np.float32)
-    for t in steps_of(direction, 3):
-        z = sigmoid(x[t] @ wz.T + h @ rz.T + bz + cz)
-        r = sigmoid(x[t] @ wr.T + h @ rr.T + br + cr)
-        inner = r * (h @ rh.T + ch) if linear_before_reset else (r * h) @ rh.T + ch
-        h = (1 - z) * np.tanh(x[t] @ wh.T + inner + bh) + z * h
-        made[t, 0] = h
-    fields = {
-        "ActivationDescs": [{"Type": "ACTIVATION_SIGMOID"}, {"Type": "ACTIVATION_TANH"}],
-        "Direction": direction,
-        "LinearBeforeReset": linear_before_reset,
-    }
-    outputs = {"OutputSequenceTensor": made, "OutputSingleTensor": f32(h).reshape(1, 1, 2, 2)}
-    expect("GRU", inputs, outputs, 1e-5, by=("onnxruntime",), **fields)
-
-
-@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
-@pytest.mark.parametrize("clip", [None, 0.75])
-def test_lstm_has_input_output_forget_and_cell_gates_in_this_order(direction: str, clip: float | None) -> None:
-    inputs, _ = network(4, direction, CellMemInitTensor=small(1, 1, 2, 2), PeepholeTensor=small(1, 1, 1, 6))
-    x, (wi, wo, wf, wc), (ri, ro, rf, rc), biases = pieces(inputs, 4)
-    bi, bo, bf, bc = (first + second for first, second in zip(biases[:4], biases[4:], strict=True))
-    pi, po, pf = np.split(inputs["PeepholeTensor"][0, 0, 0], 3)
-    h, c = inputs["HiddenInitTensor"][0, 0], inputs["CellMemInitTensor"][0, 0]
-
-    clipped = 0
-
-    def cut(value: Any) -> Array:
-        nonlocal clipped
-        clipped += clip is not None and np.abs(value).max() > clip
-        return value if clip is None else np.clip(value, -clip, clip)
-
-    made = np.empty((3, 1, 2, 2), np.float32)
-    for t in steps_of(direction, 3):
-        i = sigmoid(cut(x[t] @ wi.T + h @ ri.T + pi * c + bi))
-        f = sigmoid(cut(x[t] @ wf.T + h @ rf.T + pf * c + bf))
-        c = f * c + i * np.tanh(cut(x[t] @ wc.T + h @ rc.T + bc))
-        o = sigmoid(cut(x[t] @ wo.T + h @ ro.T + po * c + bo))
-        h = o * np.tanh(c)  # within the limits, beyond which onnxruntime does not clip it
-        assert clip is None or np.abs(c).max() < clip
-        made[t, 0] = h
-    assert clipped or clip is None
-    fields = {
-        "ActivationDescs": [{"Type": f"ACTIVATION_{name}"} for name in ("SIGMOID", "TANH", "TANH")],
-        "Direction": direction,
-        "UseClipThreshold": clip is not None,
-        "ClipThreshold": clip or 0,
-        "CoupleInputForget": False,
-    }
-    single = {"OutputSingleTensor": f32(h), "OutputCellSingleTensor": f32(c)}
-    outputs = {"OutputSequenceTensor": made, **{name: value.reshape(1, 1, 2, 2) for name, value in single.items()}}
-    expect("LSTM", inputs, outputs, 1e-5, by=("onnxruntime",), **fields)
 
 
 def test_numbers_of_activations_go_to_those_that_have_them() -> None:

@@ -47,35 +47,6 @@ def resampled(
 CENTRES = [(0.5, -0.5)] * 2
 
 
-CORNERS = [(0, 0)] * 2
-
-
-@pytest.mark.parametrize("offsets", [CENTRES, CORNERS], ids=["centres", "corners"])
-@pytest.mark.parametrize("direction", ["INCREASING", "DECREASING"])
-@pytest.mark.parametrize(("mode", "scales", "sizes"), [
-    ("NEAREST_NEIGHBOR", (2, 1.5), (6, 6)),
-    ("NEAREST_NEIGHBOR", (0.5, 1), (1, 4)),
-    ("LINEAR", (2, 1.5), (6, 6)),
-    ("LINEAR", (2, 1), (7, 3)),
-])  # fmt: skip
-def test_resampling_finds_elements_by_scales_and_offsets(
-    offsets: Sequence[tuple[float, float]], direction: str, mode: str, scales: Sequence[float], sizes: Sequence[int]
-) -> None:
-    x = whole(3, 4, wrap=13)
-    wanted = resampled(x, sizes, scales, offsets, mode, direction == "DECREASING")
-    before, after = zip(*offsets, strict=True)
-    fields = {"Scales": list(scales), "InputPixelOffsets": list(before), "OutputPixelOffsets": list(after)}
-    expect(
-        "RESAMPLE2",
-        {"InputTensor": x},
-        {"OutputTensor": f32(wanted)},
-        1e-5,
-        InterpolationMode=mode,
-        RoundingDirection=direction,
-        **fields,
-    )
-
-
 @pytest.mark.parametrize(("before", "after"), [(0.5, -0.5), (0, 0)], ids=["half_pixel", "asymmetric"])
 @pytest.mark.parametrize(("direction", "moved", "rounding"), [
     ("INCREASING", 0.5, "round_prefer_floor"),
@@ -134,19 +105,3 @@ def test_a_filter_that_takes_effect_is_refused() -> None:
     desc = made("RESAMPLE3", {"InputTensor": x}, {"OutputTensor": x[:2]}, **fields)
     with pytest.raises(Inexpressible, match="the filter of Antialiased is not documented"):
         build(desc)
-
-
-@pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
-def test_upsampling_takes_pixel_centres(mode: str) -> None:
-    x = whole(1, 2, 2, 3)
-    at = [(o + 0.5) / 3 - 0.5 for o in range(6)], [(o + 0.5) / 2 - 0.5 for o in range(6)]
-    wanted = np.empty((1, 2, 6, 6))
-    for channel in range(2):
-        image = x[0, channel]
-        if mode == "NEAREST_NEIGHBOR":
-            wanted[0, channel] = image.repeat(3, 0).repeat(2, 1)
-        else:
-            rows = np.stack([np.interp(at[0], range(2), image[:, column]) for column in range(3)], 1)
-            wanted[0, channel] = np.stack([np.interp(at[1], range(3), row) for row in rows])
-    fields = {"ScaleSize": {"Height": 3, "Width": 2}, "InterpolationMode": mode}
-    expect("UPSAMPLE_2D", {"InputTensor": x}, {"OutputTensor": f32(wanted)}, 1e-5, **fields)

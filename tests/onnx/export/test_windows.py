@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx_models import expect, f32, made, whole
-from windows import pooled
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
@@ -18,25 +17,6 @@ from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
-
-
-SHAPE = {"WindowSize": [2, 3], "Strides": [1, 2], "StartPadding": [1, 0], "EndPadding": [0, 2]}
-
-
-PLACES = ([2, 3], [1, 2], [1, 0], [0, 2])
-
-
-@pytest.mark.parametrize("include", [False, True])
-@pytest.mark.parametrize("dilations", [None, [2, 1]])
-def test_an_average_counts_padding_only_where_asked_to(include: bool, dilations: Sequence[int] | None) -> None:
-    x = whole(1, 2, 4, 5)
-    mean = (lambda part: part.mean(2)) if include else (lambda part: np.nanmean(part, 2))
-    wanted = pooled(x, mean, *PLACES, dilations, fill=0 if include else math.nan)
-    fields = {**SHAPE, "IncludePadding": include}
-    operator = "AVERAGE_POOLING1" if dilations else "AVERAGE_POOLING"
-    if dilations:
-        fields["Dilations"] = dilations
-    expect(operator, {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, **fields)
 
 
 @pytest.mark.parametrize("operator", ["AVERAGE_POOLING", "LP_POOLING", "MAX_POOLING1"])
@@ -74,43 +54,6 @@ def pooling_of(operator: str, sizes: list[int], output: list[int], fields: dict[
     assert desc is not None
     assert not problems
     return desc
-
-
-@pytest.mark.parametrize(("order", "dilations"), [(1, None), (2, None), (2, [2, 1])])
-def test_lp_pooling_takes_the_root_of_the_sum_of_powers(order: int, dilations: Sequence[int] | None) -> None:
-    x = whole(1, 2, 4, 5)
-    wanted = pooled(x, lambda part: (np.abs(part) ** order).sum(2) ** (1 / order), *PLACES, dilations, fill=0)
-    fields = {**SHAPE, "P": order, **({"Dilations": dilations} if dilations else {})}
-    expect("LP_POOLING1" if dilations else "LP_POOLING", {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, **fields)
-
-
-@pytest.mark.parametrize(
-    ("operator", "dilations"), [("MAX_POOLING", None), ("MAX_POOLING1", None), ("MAX_POOLING2", [2, 1])]
-)
-def test_max_pooling_ignores_padding_and_counts_indices_in_the_whole_tensor(
-    operator: str, dilations: Sequence[int] | None
-) -> None:
-    x = -np.arange(40, dtype=np.float32).reshape(1, 2, 4, 5) * 7 % 41
-    wanted = pooled(x, lambda part: np.nanmax(part, 2), *PLACES, dilations)
-    outputs = {"OutputTensor": wanted}
-    if operator != "MAX_POOLING":  # all elements differ
-        outputs["OutputIndicesTensor"] = np.array([np.flatnonzero(x == each)[0] for each in wanted.flat], np.uint32)
-        outputs["OutputIndicesTensor"] = outputs["OutputIndicesTensor"].reshape(wanted.shape)
-    fields = {**SHAPE, **({"Dilations": dilations} if dilations else {})}
-    expect(operator, {"InputTensor": x}, outputs, by=("onnxruntime",), **fields)
-
-
-def test_a_region_is_pooled_by_its_rounded_corners() -> None:
-    x = np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4)
-    regions = f32([[[[0, 0, 0, 3, 3], [0, 2, 4, 6, 6]]]])  # the image, then x1 y1 x2 y2; the scale halves them
-    # region 0: columns and rows 0 to round(1.5) = 2; region 1: columns 1 to 3, rows 2 to 3
-    wanted = np.zeros((2, 2, 1, 1), np.float32)
-    wanted[0, :, 0, 0] = x[0, :, 0:3, 0:3].max((1, 2))
-    wanted[1, :, 0, 0] = x[0, :, 2:4, 1:4].max((1, 2))
-    fields = {"SpatialScale": 0.5, "PooledSize": {"Height": 1, "Width": 1}}
-    expect(
-        "ROI_POOLING", {"InputTensor": x, "ROITensor": regions}, {"OutputTensor": wanted}, by=("onnxruntime",), **fields
-    )
 
 
 def test_a_region_is_split_into_height_and_width() -> None:

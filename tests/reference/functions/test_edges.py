@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.engine import blocks_of
-from dmlcheck.reference.functions.edges import SumsAtEdges, continued, sides, sums_at_edges
+from dmlcheck.reference.functions.edges import SumsAtEdges, continued, sums_at_edges
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 
 X = np.array([1, 2, 3])
@@ -40,50 +40,6 @@ def test_each_mode_goes_on_at_both_edges(mode: str, expected: list[int]) -> None
     assert whole(X, [range(-4, 7)], mode)[0] == expected
 
 
-def test_corners_are_outside_along_both_axes() -> None:
-    x = np.array([[1, 2], [3, 4]])
-    assert whole(x, [range(-1, 3), range(-1, 3)], "SYMMETRIC")[0] == [
-        [1, 1, 2, 2],
-        [1, 1, 2, 2],
-        [3, 3, 4, 4],
-        [3, 3, 4, 4],
-    ]
-
-
-def test_places_may_be_outside_on_one_side_alone() -> None:
-    assert whole(X, [range(4, 6)], "EDGE")[0] == [3, 3]
-    assert whole(X, [range(-2, 0)], "REFLECTION")[0] == [3, 2]
-    assert whole(X, [range(1, 3)], "WRAP")[0] == [2, 3]
-
-
-def test_a_single_element_has_no_reflection() -> None:
-    assert whole(np.array([[7, 8]]), [range(-1, 1), range(3)], "REFLECTION") == (
-        [[7, 8, 7], [7, 8, 7]],
-        [[True, True, True], [False, False, False]],
-    )
-    assert whole(np.array([7]), [range(-1, 2)], "SYMMETRIC") == ([7, 7, 7], [False, False, False])
-
-
-def test_the_inside_is_not_copied() -> None:
-    found = continued(X, [range(-1, 4)], "EDGE")
-    (inside,) = (part for cut, part, *_ in blocks_of(found) if cut == (slice(1, 4),))
-    assert np.shares_memory(inside, X)
-
-
-@pytest.mark.parametrize(
-    ("at", "expected"),
-    [
-        (range(-2, 5), [(0, 2), (2, 5), (5, 7)]),
-        (range(-5, -2), [(0, 3)]),
-        (range(3, 4), [(0, 1)]),
-        (range(1, 3), [(0, 2)]),
-        (range(2, 5), [(0, 1), (1, 3)]),
-    ],
-)
-def test_places_are_before_inside_and_after(at: range, expected: list[tuple[int, int]]) -> None:
-    assert [(part.start, part.stop) for part in sides(at, 3)] == expected
-
-
 # ---- sums at the edges
 
 
@@ -99,12 +55,6 @@ def test_places_are_added_at_the_end_along_any_dimension() -> None:
     assert added([range(7, 13, 3)], [8]).tolist() == [False, True]
     assert not added([range(4)], [4]).any()
     assert added([range(2), range(2)], [1, 1]).tolist() == [False, True, True, True]
-
-
-def test_sums_that_are_added_are_0_or_what_they_are() -> None:
-    edges = SumsAtEdges(unmet=False, added=np.array([False, True]), padded=False)
-    first, other = edges.results(lambda x: x + 1, np.array([3.0, 5.0])).value.ways
-    assert (first.tolist(), other.tolist()) == ([4, 1], [4, 6])
 
 
 def test_only_a_padded_sum_has_the_products_of_all_of_the_filter() -> None:

@@ -12,47 +12,21 @@ from dmlcheck.reference.functions.interpolation import (
     Kinds,
     Seen,
     Share,
-    clamped,
     coordinates,
-    finite,
     grouped,
     half_up,
-    interpolated,
     is_any_lost,
-    is_whole,
-    kinds_of,
     linear,
     nearest,
     nearest_of_several,
-    returned,
     shares,
-    span_of,
     spread,
-    taken,
     total_together,
     with_infinities,
 )
-from dmlcheck.reference.results import Alternatives, ways_of, with_measured
+from dmlcheck.reference.results import Alternatives, ways_of
 
-Array = np.ndarray[Any, Any]
 X = np.array([0.0, 10, 30, 20, 20])
-
-
-def test_coordinates_that_change_nothing_stay_integers() -> None:
-    scales, before, after = np.array([1.0, 1, 2, 0.5]), [0.5, 0.5, 0.5, 0.25], [-0.5, 0.5, -0.5, 1]
-    found = coordinates([range(4)] * 4, scales, before, after)
-    assert list(map(is_whole, found)) == [True, False, False, False]
-    assert [at.tolist() for at in found] == [
-        [0, 1, 2, 3], [-1, 0, 1, 2], [-0.25, 0.25, 0.75, 1.25], [-2.25, -0.25, 1.75, 3.75],
-    ]  # fmt: skip
-    assert coordinates([range(2, 4)], [2.0], [0], [0])[0].tolist() == [1, 1.5]
-
-
-def test_a_quotient_by_a_power_of_two_is_exact_and_any_other_is_not() -> None:
-    scales = Ball(np.array([2, 3], np.float32), 0.0, Arithmetic())
-    found = coordinates([range(1, 4)] * 2, scales, [0.5] * 2, [-0.5] * 2)
-    assert radius(found[0]).max() == 0
-    assert radius(found[1]).min() > 0
 
 
 def test_numbers_that_float16_lacks_are_rounded_on_the_way_to_coordinates() -> None:
@@ -61,16 +35,6 @@ def test_numbers_that_float16_lacks_are_rounded_on_the_way_to_coordinates() -> N
     (found,) = coordinates([range(2048, 2050)], Ball(np.array([2], np.float32), 0.0, of_float16), [0], [0])
     assert radius(found)[0] == 0
     assert radius(found)[1] >= 0.5
-
-
-def test_numbers_beyond_the_ends_are_the_ends() -> None:
-    assert clamped(np.array([-np.inf, -1, 0, 1, 2, 3, 1e300, np.nan]), 3).tolist() == [0, 0, 0, 1, 2, 2, 2, 0]
-
-
-def test_elements_are_taken_at_all_combinations_and_runs_are_views() -> None:
-    x = np.arange(24).reshape(2, 3, 4)
-    assert taken(x, [np.array([1]), np.array([2, 0]), np.array([3, 3, 0])]).tolist() == [[[23, 23, 20], [15, 15, 12]]]
-    assert np.shares_memory(taken(x, [np.array([1]), np.array([1, 2]), np.array([0, 1])]), x)
 
 
 def test_a_nearest_element_is_one_unless_an_error_reaches_another() -> None:
@@ -116,11 +80,6 @@ def test_an_average_moves_as_far_as_the_error_of_its_place_allows(
     found = ends(place, error)
     assert least - 2e-5 <= found[0] <= least + 1e-12
     assert largest - 1e-12 <= found[1] <= largest + 2e-5
-
-
-def test_axes_are_averaged_one_after_the_other() -> None:
-    x = np.array([[0, 4], [8, 20]], np.uint8)
-    assert linear(x, [np.array([0.5]), np.array([0.25, 0.0])]).value.tolist() == [[6, 4]]
 
 
 def right(result: Any) -> list[set[str]]:
@@ -188,52 +147,7 @@ def test_several_nearest_elements_are_numbers_to_compute_with() -> None:
     assert nearest_of_several(X, [np.array([0.4, 1.0])], half_up).value.tolist() == [0, 10]
 
 
-def test_averages_of_integers_are_rounded_toward_zero_or_to_the_nearest() -> None:
-    x, places = np.array([0, 10, 21], np.uint8), [np.array([0.25, 1.5])]  # 2.5 and 15.5
-    found = interpolated(x, places, "LINEAR", half_up).value
-    assert [way.tolist() for way in found.ways] == [[2, 15], [2, 16]]
-    assert interpolated(x.astype(np.float32), places, "LINEAR", half_up).value.tolist() == [2.5, 15.5]
-    assert interpolated(x, places, "NEAREST_NEIGHBOR", half_up).value.tolist() == [0, 21]
-
-
 # ---- the transpose
-
-
-@pytest.mark.parametrize("rounding", [None, half_up])
-def test_a_tile_gets_back_what_its_elements_have_a_part_in(rounding: Any) -> None:
-    generator = np.random.default_rng(5)
-    gradient, places = generator.normal(size=40), np.sort(generator.uniform(-2, 32, 40))
-    forward = interpolated if rounding is None else nearest
-    unit = np.eye(30)
-    mode = ("LINEAR", half_up) if rounding is None else (half_up,)
-    expected = np.array([(gradient * raw(forward(row, [places], *mode).value)).sum() for row in unit])
-    for tile in (range(30), range(3, 9), range(29, 30)):
-        found = returned(gradient, [places], None, [tile], [30], rounding)
-        assert found.value == pytest.approx(expected[tile.start : tile.stop])
-        assert not np.any(found.where)
-    for lost, is_known in ((np.where(places > 20, np.nan, places), False), (np.full(40, np.nan), True)):
-        _, is_undefined, is_measured = with_measured(returned(gradient, [lost], None, [range(30)], [30], rounding))
-        assert np.all(is_measured == is_known)
-        assert np.all(is_undefined != is_known)
-
-
-def dense(near: list[Share], size: int) -> Array:
-    """Return shares as a matrix of the weights of each element at each place."""
-    found = np.zeros((size, near[0].element.size))
-    for element, weight in near:
-        np.add.at(found, (element, np.arange(element.size)), raw(weight))
-    return found
-
-
-def test_shares_are_the_weights_of_the_averages() -> None:
-    places = np.array([-0.25, 0.0, 0.25, 1.5, 3.0, 3.75, 9.0])
-    weights = dense(shares(places, 5), 5)
-    assert X @ weights == pytest.approx(linear(X, [places]).value)
-    assert weights.sum(axis=0) == pytest.approx(np.ones(7))
-    assert (X @ dense(shares(places, 5, rounding=half_up), 5)).tolist() == nearest(X, [places], half_up).value.tolist()
-    assert [share.element.tolist() for share in shares(np.array([2, 3, 7]), 5)] == [[2, 3, 4]]
-    assert [share.element.tolist() for share in shares(np.array([2.0, 3.0]), 5)] == [[2, 3]]
-    assert [share.element.tolist() for share in shares(np.array([2.5, 4.0]), 5, 2)] == [[0, 2], [1, 2]]
 
 
 def test_a_place_in_doubt_has_a_part_in_all_elements_that_it_may_be_beside() -> None:
@@ -267,32 +181,6 @@ def test_what_comes_back_may_be_added_up_in_any_order() -> None:
     assert (raw(both).tolist(), radius(both).tolist()) == ([[600], [0]], [[200 * 2.0**-24 * 600], [0]])
     assert spread(np.full((10, 10), 3.0), [ones, ones[:1]], [2, 1]).rounded().value.tolist() == [[300], [0]]
     assert spread(np.full((2, 10), 3.0), [None, ones[:1]], [2, 1]).value.tolist() == [[30], [30]]
-
-
-def test_what_comes_back_to_a_few_elements_leaves_0_for_the_others() -> None:
-    rows = [
-        Share(np.array([2, 3]), np.array([1.0, 0.5])),
-        Share(np.array([3, 4]), np.array([0.0, 0.5])),
-    ]
-    columns = [Share(np.array([-1, 1, 9]), np.ones(3))]  # the first and the last are not among them
-    for x in (gradient := np.array([[8.0, 1, 8], [8, 6, 8]])), Ball(gradient, None):
-        found = spread(x, [rows, columns], [6, 4])
-        expected = np.zeros((6, 4))
-        expected[2:5, 1] = 1, 3, 3
-        assert np.array_equal(raw(found.value), expected)
-        assert not radius(found.value)[expected == 0].any()
-    assert found.count[:, 1].tolist() == [0, 0, 1, 1, 1, 0]
-    assert found.absolute.shape == found.squares.shape == (6, 4)
-
-
-@pytest.mark.parametrize(
-    ("elements", "expected"),
-    [([[3, 1], [2, 4]], (1, 5)), ([[-4, 2]], (0, 3)), ([[2, 9]], (2, 7)), ([[-2, -1]], (0, 0)), ([[7, 9]], (7, 7))],
-)
-def test_a_span_has_all_elements_of_an_axis_that_have_a_part(
-    elements: list[list[int]], expected: tuple[int, int]
-) -> None:
-    assert span_of([Share(np.array(each), np.ones(len(each))) for each in elements], 7) == expected
 
 
 def test_what_comes_back_of_an_infinity_with_a_weight_of_0_is_left_out_or_multiplied() -> None:
@@ -359,17 +247,3 @@ def test_a_sum_is_what_its_weights_make_of_its_infinities(kinds: Kinds, right: s
     for sums in (np.array([5.0]), Ball(np.array([5.0]), 0.5, Arithmetic())):
         found = ways_of(with_infinities(sums, kinds))
         assert {f"{raw(way).item():g}" for way in found} == right
-
-
-def test_kinds_are_told_apart() -> None:
-    x = np.array([np.inf, -np.inf, np.nan, 3.0])
-    kinds = kinds_of(x, lambda mask: Seen(mask, mask, mask))
-    assert [kind.surely.tolist() for kind in kinds] == [[own == at for own in range(4)] for at in range(3)]
-    assert finite(x).tolist() == [0, 0, 0, 3]
-
-
-def test_the_masks_of_two_sums_are_joined() -> None:
-    both = Kinds(SURELY, NO, IN_VAIN).or_(Kinds(NO, NO, PERHAPS))
-    assert [[mask.item() for mask in kind] for kind in both] == [
-        [True, True, False], [False, False, False], [False, True, True],
-    ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.functions.neighbours import Everything, Region, has_everything, local, region
+from dmlcheck.reference.functions.neighbours import Region, local
 
 Array = np.ndarray[Any, Any]
 
@@ -27,30 +27,6 @@ def test_sums_are_those_of_each_element_whose_region_is_whole(own: Region) -> No
     assert len(elements) == (6 - own.before[0] - own.after[0]) * (7 - own.before[1] - own.after[1])
     assert own.sums(x).reshape(-1).tolist() == [sum(around(x, at, own)) for at in elements]
     assert own.any(x > 7).reshape(-1).tolist() == [max(around(x, at, own)) > 7 for at in elements]
-
-
-def test_a_region_of_regions_reaches_twice_as_far() -> None:
-    assert Region((0, 2), (1, 0)).twice == Region((0, 4), (2, 0))
-
-
-def test_a_region_reaches_no_further_than_there_are_elements() -> None:
-    assert region((2, 5, 3), (1, 2), (1, 4)) == Region((0, 1, 1), (0, 4, 2))
-    assert region((4,), (), (2, 2)) == Region((0,), (0,))
-    assert region((2, 5, 3), (1, 2), (1, 4)).window.size == (1, 6, 4)
-    assert region((2, 5, 3), (1, 2), (1, 4)).window.padding == (0, 1, 1)
-
-
-def test_regions_have_everything_where_each_of_them_has() -> None:
-    assert has_everything((9, 3, 4), (1, 2), (3, 4))
-    assert not has_everything((9, 3, 4), (1, 2), (2, 4))
-    assert not has_everything((9, 3, 4), (0,), (7, 9))
-
-
-def test_everything_is_one_region_for_all() -> None:
-    x, every = np.arange(6.0).reshape(2, 3), Everything((1,))
-    assert every.sums(x).tolist() == [[3], [12]]
-    assert every.inner(x) is x
-    assert every.any(x > 4) is not None
 
 
 def test_a_region_of_an_even_size_reaches_further_after_its_element() -> None:

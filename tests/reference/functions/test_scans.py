@@ -109,6 +109,7 @@ def test_runs_begin_anywhere() -> None:
     assert least.tolist() == [0, -3, -3, -3, -3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", [undefined_sums, undefined_products])
 @pytest.mark.parametrize("is_reversed", [False, True])
 def test_marks_of_blocks_are_those_of_the_whole(mark: Any, is_reversed: bool) -> None:

@@ -21,33 +21,6 @@ def test_erf_is_within_a_few_units_of_roundoff() -> None:
     assert np.max(np.abs(erf(POINTS) - expected) / np.maximum(np.abs(expected), 5e-324)) < 2**-50
 
 
-def test_erfc_loses_nothing_where_it_is_small() -> None:
-    expected = np.array([math.erfc(x) for x in POINTS])
-    assert np.max(np.abs(erfc(POINTS) - expected) / expected) < 2**-44
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 100.0, -100.0])
-def test_the_ends_are_those_of_the_definition(value: float) -> None:
-    with np.errstate(all="ignore"):
-        found = (float(erf(np.array([value]))[0]), float(erfc(np.array([value]))[0]))
-    assert found == (math.erf(value), math.erfc(value)) or all(map(math.isnan, found)) == math.isnan(value)
-
-
-def test_the_sign_of_zero_stays() -> None:
-    assert math.copysign(1, float(erf(np.array([-0.0]))[0])) == -1
-
-
-@pytest.mark.parametrize("x", [-800.0, -60.0, -20.0, -1.0, -1e-9, 0.0, 1e-9, 0.7, 20.0, 60.0, 800.0])
-def test_softplus_loses_nothing_and_overflows_nowhere(x: float) -> None:
-    right = mpmath.log1p(mpmath.exp(mpmath.mpf(x)))
-    found = float(ln_1_exp(np.array([x]))[0])
-    assert abs(found - float(right)) <= 1e-15 * float(right)
-
-
-def test_softplus_of_infinities_is_theirs() -> None:
-    assert ln_1_exp(np.array([-math.inf, math.inf])).tolist() == [0, math.inf]
-
-
 def test_a_few_values_are_those_of_mpmath() -> None:
     for x in (-5.5, -1.0, 1e-12, 0.3, 1.0, 2.5, 9.0):
         for ours, theirs in ((erf, mpmath.erf), (erfc, mpmath.erfc)):

@@ -119,10 +119,3 @@ def test_integers_wrap_in_32_and_64_bits_only() -> None:
     assert computed("CAST", numbers, "UINT64").tolist() == [2**32 + 5, 2**64 - 1, 2**64 - 2**31 - 1]
     assert marks("CAST", numbers, "INT16").tolist() == [True, False, True]
     assert marks("CAST", np.array([2**64 - 1], np.uint64), "INT8").tolist() == [True]
-
-
-@pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if not set(pair) & set(FLOATS)])
-def test_a_wider_type_and_back_is_the_same_number(source: str, target: str) -> None:
-    if np.can_cast(source.lower(), target.lower()):
-        tensor = some(source)
-        assert (computed("CAST", computed("CAST", tensor, target), source) == tensor).all()

@@ -97,13 +97,6 @@ def padded_count(o: Sizes, fields: dict[str, Any], sizes: Sizes) -> int:
     return math.prod(min(size, total + start + end - a * stride) for a, total, stride, start, end, size in rows)
 
 
-def has_whole_windows(made: Drawn) -> bool:
-    """Whether no window that counts padding reaches beyond it: forward operator and gradient divide alike."""
-    last = tuple(count - 1 for count in made.dy.shape[2:])
-    whole = math.prod(made.fields["WindowSize"])
-    return not made.fields.get("IncludePadding") or padded_count(last, made.fields, made.sizes[2:]) == whole
-
-
 def shares(dy: Array, sizes: Sizes, fields: dict[str, Any]) -> Array:
     """Return the gradient of an average pooling in fractions."""
     found = np.full(sizes, Fraction(0), object)
@@ -235,58 +228,6 @@ def test_windows_over_more_than_there_are_places_come_in_few_tiles(operator: str
     else:
         assert (found[:, 1:511] == np.float32(8 / (511 * 512))).all()
         assert (found[:, [0, 511]] == np.array([3, 5], np.float32) / np.float32(511 * 512)).all()
-
-
-# ---- pooling: derivatives of the forward operators
-
-
-def forward_of(made: Drawn, operator: str) -> OperatorDesc:
-    """Return the forward operator of a gradient."""
-    names = ["Strides", "WindowSize", "StartPadding", "EndPadding"]
-    names += ["Dilations"] if operator == "MAX_POOLING2" else ["IncludePadding"]
-    tensors = {"Input": made.sizes, "Output": made.dy.shape}
-    return described(operator, tensors, **{name: made.fields[name] for name in names})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("operator", "forward"), [("AVERAGE", "AVERAGE_POOLING"), ("MAX", "MAX_POOLING2")])
-def test_gradients_of_pooling_are_derivatives(operator: str, forward: str) -> None:
-    generator = np.random.default_rng(3)
-    for _ in range(20):
-        made = Drawn(operator, generator)
-        if made.computed()[1].any() or not has_whole_windows(made):
-            continue
-        x = generator.permutation(math.prod(made.sizes)).reshape(made.sizes) * 1.0  # no ties
-        inputs = {**made.inputs, "InputTensor": x} if operator == "MAX" else made.inputs
-        found = unrounded(made.desc, inputs)["OutputGradientTensor"]
-        expected = difference(forward_of(made, forward), {"InputTensor": x}, "InputTensor", made.dy, step=0.25)
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.slow
-def test_the_gradient_of_an_average_is_its_transpose() -> None:
-    generator = np.random.default_rng(4)
-    for _ in range(100):
-        made = Drawn("AVERAGE", generator)
-        if not has_whole_windows(made):
-            continue
-        x, dy = generator.normal(size=made.sizes), generator.normal(size=made.dy.shape)
-        pooled = unrounded(forward_of(made, "AVERAGE_POOLING"), {"InputTensor": x})["OutputTensor"]
-        given = unrounded(made.desc, {"InputGradientTensor": dy})["OutputGradientTensor"]
-        assert np.sum(pooled * dy) == pytest.approx(np.sum(x * given), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
-def test_gradients_of_windows_without_padding_have_the_sum_of_what_came_in(operator: str) -> None:
-    generator = np.random.default_rng(5)
-    for _ in range(50):
-        made = Drawn(operator, generator)
-        if operator == "AVERAGE" and made.fields["IncludePadding"]:
-            continue
-        found = unrounded(made.desc, made.inputs)["OutputGradientTensor"]
-        if not made.computed()[1].any():
-            assert found.sum() == pytest.approx(made.dy.astype(np.float64).sum(), abs=1e-9)
 
 
 # ---- pooling: what is undefined
@@ -504,18 +445,6 @@ def batches(operator: str, seed: int) -> Iterator[tuple[OperatorDesc, dict[str, 
         yield batch(operator, shape, own), {f"{name}Tensor": array for name, array in arrays.items()}, axes
 
 
-def test_gradients_of_a_batch_normalization_are_derivatives() -> None:
-    for desc, inputs, _ in batches("BATCH_NORMALIZATION_GRAD", 10):
-        found = unrounded(desc, inputs)
-        own, shape = inputs["MeanTensor"].shape, inputs["InputTensor"].shape
-        sizes = {"Input": shape, "Output": shape} | dict.fromkeys(("Mean", "Variance", "Scale", "Bias"), own)
-        forward = described("BATCH_NORMALIZATION", sizes, Spatial=1, Epsilon=0.25)
-        given = {name: x for name, x in inputs.items() if name != "InputGradientTensor"} | {"BiasTensor": np.ones(own)}
-        for label, name in zip(RESULTS, ("InputTensor", "ScaleTensor", "BiasTensor"), strict=True):
-            expected = difference(forward, given, name, inputs["InputGradientTensor"])
-            assert found[label] == pytest.approx(expected, rel=1e-6, abs=1e-7)
-
-
 def test_gradients_of_a_batch_normalization_in_training_are_derivatives() -> None:
     for desc, inputs, axes in batches("BATCH_NORMALIZATION_TRAINING_GRAD", 11):
         if not axes:
@@ -535,37 +464,9 @@ def test_gradients_of_a_batch_normalization_in_training_are_derivatives() -> Non
         assert found["OutputGradientTensor"].sum(axis=axes) == pytest.approx(0, abs=1e-9)
 
 
-def test_the_gradient_of_a_batch_normalization_is_its_transpose() -> None:
-    for desc, inputs, _ in batches("BATCH_NORMALIZATION_GRAD", 12):
-        dx = unrounded(desc, inputs)["OutputGradientTensor"]
-        factor = inputs["ScaleTensor"] / np.sqrt(inputs["VarianceTensor"] + 0.25)
-        x = np.random.default_rng(1).normal(size=dx.shape)
-        assert np.sum(x * dx) == pytest.approx(np.sum(x * factor * inputs["InputGradientTensor"]), rel=1e-12)
-
-
 def neighbours_of(shape: Sizes, **fields: Any) -> OperatorDesc:
     sizes = dict.fromkeys(("Input", "InputGradient", "OutputGradient"), shape)
     return described("LOCAL_RESPONSE_NORMALIZATION_GRAD", sizes, **fields)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [5, 65_536])
-@pytest.mark.parametrize("cross", [False, True])
-@pytest.mark.parametrize("size", [1, 3, 5, 99])
-def test_gradients_of_local_response_normalization_are_derivatives(
-    size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
-) -> None:
-    monkeypatch.setattr(of_windows, "BLOCK", block)
-    generator = np.random.default_rng(size)
-    shape = (2, 4, 3, 1) if cross else (1, 2, 3, 3)
-    x, dy = generator.normal(size=shape) * 2, generator.normal(size=shape)
-    for alpha, beta, bias in ((0.5, 0.75, 1), (2, 1.5, 0.25), (-0.01, 2, 3), (0.3, 0, 1)):
-        fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": alpha, "Beta": beta, "Bias": bias}
-        inputs = {"InputTensor": x, "InputGradientTensor": dy}
-        found = unrounded(neighbours_of(shape, **fields), inputs)["OutputGradientTensor"]
-        forward = described("LOCAL_RESPONSE_NORMALIZATION", {"Input": shape, "Output": shape}, **fields)
-        expected = difference(forward, {"InputTensor": x}, "InputTensor", dy)
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-7)
 
 
 def wide(inputs: dict[str, Array]) -> dict[str, Array]:
@@ -816,6 +717,7 @@ def test_a_square_has_the_error_of_a_power(scale: float) -> None:
     assert passes(desc, {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}, actual) == (scale == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize(("cross", "size"), [(True, 1), (True, 3), (True, 2), (False, 1), (False, 3), (False, 2)])
 def test_an_even_region_is_longer_after_its_element_and_no_other_is_right(

@@ -286,36 +286,6 @@ def test_split_after_join_gives_the_parts_back() -> None:
 # ---- SLICE1 and SLICE_GRAD
 
 
-def gradient_of(desc: OperatorDesc, y: Array) -> Array:
-    """Return SLICE_GRAD of y with the window of a SLICE1."""
-    data_type = y.dtype.name.upper()
-    fields = {f"InputWindow{name}": desc.values[f"InputWindow{name}"] for name in ("Offsets", "Sizes", "Strides")}
-    sizes = desc.parts["InputTensor"][0].tensor.sizes
-    tensors = {"InputGradientTensor": tensor(data_type, y.shape), "OutputGradientTensor": tensor(data_type, sizes)}
-    return engine.run(*built("SLICE_GRAD", tensors | fields, {"InputGradientTensor": y}))["OutputGradientTensor"]
-
-
-def test_slice_and_its_gradient_are_transposes_of_each_other() -> None:
-    generator = np.random.default_rng(17)
-    for desc, inputs in movements("SLICE1"):
-        if inputs["InputTensor"].dtype.kind != "i":
-            continue
-        x = inputs["InputTensor"]
-        taken = engine.run(desc, inputs)["OutputTensor"]
-        y = generator.integers(-100, 100, taken.shape).astype(x.dtype)
-        back = gradient_of(desc, y)
-        assert sum(a * b for a, b in zip(taken.ravel().tolist(), y.ravel().tolist(), strict=True)) == sum(
-            a * b for a, b in zip(x.ravel().tolist(), back.ravel().tolist(), strict=True)
-        )
-
-
-def test_slice_of_its_gradient_gives_the_elements_back() -> None:
-    for desc, inputs in movements("SLICE1"):
-        taken = engine.run(desc, inputs)["OutputTensor"]
-        again = engine.run(desc, {"InputTensor": gradient_of(desc, taken)})["OutputTensor"]
-        assert as_bits(again) == as_bits(taken)
-
-
 def test_a_stride_may_be_as_large_as_releases_take_where_one_element_is_taken() -> None:
     fields = {"Offsets": [1], "Sizes": [1], "Strides": [2**31 - 1]}
     tensors = {"InputTensor": tensor("FLOAT64", (2,)), "OutputTensor": tensor("FLOAT64", (1,))}
@@ -333,30 +303,6 @@ def surrounded(value: float, data_type: str, operator: str = "PADDING", mode: st
         fields["PaddingValueDataType"] = data_type
     tensors = {"InputTensor": tensor(data_type, (1,)), "OutputTensor": tensor(data_type, (3,))}
     return built(operator, tensors | fields, {"InputTensor": np.array([7], NUMPY_TYPES[data_type])})
-
-
-@pytest.mark.parametrize(
-    ("value", "data_type", "right"),
-    [
-        (10.6, "INT32", 10),
-        (-10.6, "INT32", -10),
-        (-0.9, "UINT8", 0),
-        (255.9, "UINT8", 255),
-        (16777217, "INT32", 16777216),
-        (16777217, "FLOAT64", 16777216),
-        (0.1, "FLOAT64", 0.100000001490116119384765625),
-        (0.1, "FLOAT32", 0.100000001490116119384765625),
-        (2.0**63, "UINT64", 2**63),
-        (-(2.0**63), "INT64", -(2**63)),
-        (np.inf, "FLOAT16", np.inf),
-    ],
-)
-def test_the_value_of_padding_is_a_float_that_becomes_the_type_of_the_tensor(
-    value: float, data_type: str, right: float
-) -> None:
-    (found,) = engine.evaluate(*surrounded(value, data_type)).values()
-    assert found.values.tolist() == [right, 7, right]
-    assert found.undefined is None
 
 
 @pytest.mark.parametrize(
@@ -393,50 +339,6 @@ def test_other_types_have_one_right_value_however_an_implementation_accumulates(
     assert right_values(0.1, "FLOAT32") == {float(np.float32(0.1))}
     assert right_values(10.6, "INT32") == {10}
     assert right_values(0.1, "FLOAT32", "PADDING1") == {float(np.float32(0.1))}
-
-
-def test_what_reflects_a_single_element_is_undefined_in_that_dimension_only() -> None:
-    tensors = {"InputTensor": tensor("INT8", (1, 3)), "OutputTensor": tensor("INT8", (3, 5))}
-    fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [1, 1], "EndPadding": [1, 1]}
-    (found,) = engine.evaluate(
-        *built("PADDING", tensors | fields, {"InputTensor": np.array([[1, 2, 3]], np.int8)})
-    ).values()
-    assert found.values[1].tolist() == [2, 1, 2, 3, 2]
-    assert found.undefined is not None
-    assert found.undefined.all(axis=1).tolist() == [True, False, True]
-    assert found.undefined.any(axis=1).tolist() == [True, False, True]
-
-
-@pytest.mark.parametrize("mode", ["EDGE", "SYMMETRIC", "WRAP"])
-def test_other_modes_repeat_a_single_element(mode: str) -> None:
-    (found,) = engine.evaluate(*surrounded(3, "FLOAT32", "PADDING1", mode)).values()
-    assert found.values.tolist() == [7, 7, 7]
-    assert found.undefined is None
-
-
-@pytest.mark.parametrize("operator", ["PADDING", "PADDING1"])
-def test_slice_takes_the_elements_out_of_the_padding_again(operator: str) -> None:
-    for desc, inputs in movements(operator, 40):
-        x, larger = inputs["InputTensor"], engine.run(desc, inputs)["OutputTensor"]
-        fields = {"Offsets": desc.values["StartPadding"], "Sizes": list(x.shape), "Strides": [1] * x.ndim}
-        data_type = desc.tensors()[0].tensor.data_type
-        tensors = {"InputTensor": tensor(data_type, larger.shape), "OutputTensor": tensor(data_type, x.shape)}
-        back, given = built("SLICE", tensors | fields, {"InputTensor": larger})
-        assert as_bits(engine.run(back, given)["OutputTensor"]) == as_bits(x)
-
-
-# ---- DEPTH_TO_SPACE and SPACE_TO_DEPTH
-
-
-@pytest.mark.parametrize("version", ["", "1"])
-def test_space_to_depth_undoes_depth_to_space(version: str) -> None:
-    for desc, inputs in movements(f"DEPTH_TO_SPACE{version}", 40):
-        x, space = inputs["InputTensor"], engine.run(desc, inputs)["OutputTensor"]
-        data_type = desc.tensors()[0].tensor.data_type
-        tensors = {"InputTensor": tensor(data_type, space.shape), "OutputTensor": tensor(data_type, x.shape)}
-        fields = {name: desc.values[name] for name in ("BlockSize", "Order") if name in desc.values}
-        back, given = built(f"SPACE_TO_DEPTH{version}", tensors | fields, {"InputTensor": space})
-        assert as_bits(engine.run(back, given)["OutputTensor"]) == as_bits(x)
 
 
 # ---- REVERSE_SUBSEQUENCES

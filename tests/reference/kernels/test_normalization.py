@@ -19,7 +19,6 @@ from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.tiling import windows as of_windows
 
 Array = np.ndarray[Any, Any]
 
@@ -177,60 +176,10 @@ def test_groups_have_the_mean_0_and_the_variance_1_before_scale_and_bias(
         assert not misrounded(found, expected).any(), (inputs, fields)
 
 
-@pytest.mark.parametrize("normalize", [0, 1])
-def test_the_three_versions_agree(normalize: int) -> None:
-    generator = np.random.default_rng(5)
-    for cross, axes in ((0, [2, 3]), (1, [1, 2, 3])):
-        inputs = {"Input": elements(generator, (2, 3, 4, 5), "FLOAT32")}
-        inputs |= {name: generator.normal(size=(1, 3, 1, 5)).astype(np.float32) for name in ("Scale", "Bias")}
-        shared = {"Epsilon": 0.01, "FusedActivation": {"Type": "ACTIVATION_TANH"}}
-        first = computed(
-            "MEAN_VARIANCE_NORMALIZATION", inputs, CrossChannel=cross, NormalizeVariance=normalize, **shared
-        )
-        second = computed(MVN1, inputs, Axes=axes, NormalizeVariance=normalize, **shared)
-        third = computed(MVN2, inputs, Axes=axes, UseMean=1, UseVariance=normalize, **shared)
-        assert (first == second).all()
-        assert (second == third).all()
-        assert np.ptp(first) > 0.5
-
-
-def test_the_result_has_mean_0_and_a_variance_just_below_1() -> None:
-    x = elements(np.random.default_rng(6), (4, 500), "FLOAT32")
-    found = computed(MVN1, {"Input": x}, Axes=[1], NormalizeVariance=1, Epsilon=0.5).astype(np.float64)
-    variance = x.astype(np.float64).var(axis=1)
-    assert np.abs(found.mean(axis=1)).max() < 1e-7
-    assert found.var(axis=1) == pytest.approx(variance / (variance + 0.5), rel=1e-6)
-
-
-def test_without_epsilon_neither_a_shift_nor_a_power_of_two_changes_the_result() -> None:
-    x = np.random.default_rng(7).integers(-50, 50, (5, 40)).astype(np.float32)
-    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 0}
-    plain = computed(MVN1, {"Input": x}, **fields)
-    for other in (x + 64, x * 1024, x / 4 - 7):
-        assert (computed(MVN1, {"Input": other}, **fields) == plain).all()
-    assert (computed(MVN1, {"Input": -x}, **fields) == -plain).all()
-
-
 # ---- batches
 
 
-@pytest.mark.parametrize("data_type", TYPES)
-def test_batches_are_normalized_by_what_is_given(data_type: str) -> None:
-    generator = np.random.default_rng(8)
-    for (shape, _), _ in itertools.product(SHAPES, range(3)):
-        x = elements(generator, shape, data_type)
-        names = ("Mean", "Variance", "Scale", "Bias")
-        sizes = [tuple(1 if generator.random() < 0.5 else size for size in shape) for _ in names]
-        made = {name: generator.normal(size=own) * 3 for name, own in zip(names, sizes, strict=True)}
-        made["Variance"] = np.abs(made["Variance"])
-        inputs = {"Input": x} | {name: array.astype(x.dtype) for name, array in made.items()}
-        found = computed("BATCH_NORMALIZATION", inputs, Spatial=1, Epsilon=0.125)
-        wide = {name: array.astype(np.longdouble) for name, array in inputs.items()}
-        distance = wide["Scale"] * (wide["Input"] - wide["Mean"])
-        expected = distance / np.sqrt(wide["Variance"] + np.longdouble(0.125)) + wide["Bias"]
-        assert not misrounded(found, expected.astype(np.float64)).any(), inputs
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [3, 65_536])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_batches_are_normalized_by_their_own_mean_and_variance(data_type: str, block: int) -> None:
@@ -248,18 +197,6 @@ def test_batches_are_normalized_by_their_own_mean_and_variance(data_type: str, b
         assert not misrounded(found["OutputTensor"], expected).any(), inputs
         assert not misrounded(found["OutputMeanTensor"].reshape(-1), means).any(), inputs
         assert not misrounded(found["OutputVarianceTensor"].reshape(-1), variances).any(), inputs
-
-
-def test_what_training_finds_normalizes_the_same_batch() -> None:
-    generator = np.random.default_rng(10)
-    x = elements(generator, (6, 3, 4), "FLOAT32")
-    scale, bias = (generator.normal(size=(1, 3, 1)).astype(np.float32) for _ in range(2))
-    inputs = {"Input": x, "Scale": scale, "Bias": bias}
-    trained = engine.run(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=0.25))
-    statistics = {"Mean": trained["OutputMeanTensor"], "Variance": trained["OutputVarianceTensor"]}
-    inputs = {"Input": x, **statistics, "Scale": scale, "Bias": bias}
-    found = computed("BATCH_NORMALIZATION", inputs, Spatial=1, Epsilon=0.25)
-    assert found == pytest.approx(trained["OutputTensor"], rel=1e-4, abs=1e-5)
 
 
 # ---- norms
@@ -302,40 +239,6 @@ def test_a_row_of_zeros_is_0_with_any_epsilon_and_undefined_without() -> None:
 
 
 # ---- neighbours
-
-
-def region(index: tuple[int, ...], sizes: tuple[int, ...], *, cross: bool, size: int) -> Iterator[tuple[int, ...]]:
-    """Yield the places that are summed over."""
-    offsets = range(-((size - 1) // 2), size // 2 + 1)
-    moves = ((0, c, 0, 0) for c in offsets) if cross else ((0, 0, y, x) for y in offsets for x in offsets)
-    for move in moves:
-        place = tuple(at + step for at, step in zip(index, move, strict=True))
-        if all(0 <= at < most for at, most in zip(place, sizes, strict=True)):
-            yield place
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [5, 65_536])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_elements_are_divided_by_a_power_of_the_sum_of_squares_around_them(
-    data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(of_windows, "BLOCK", block)
-    generator = np.random.default_rng(13)
-    for shape, size, cross in itertools.product([(2, 5, 3, 2), (1, 3, 4, 5), (3, 1, 1, 7)], [1, 2, 3, 5, 20], [0, 1]):
-        x = elements(generator, shape, data_type)
-        alpha, beta, bias = (float(np.float32(value)) for value in generator.uniform(0.1, 2, 3))
-        fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": alpha, "Beta": beta, "Bias": bias}
-        expected = np.empty(shape)
-        for index in np.ndindex(shape):
-            squares = [Fraction(x[place].item()) ** 2 for place in region(index, shape, cross=bool(cross), size=size)]
-            base = Fraction(bias) + Fraction(alpha) * sum(squares) / size
-            with mpmath.workdps(40):
-                power = (mpmath.mpf(base.numerator) / base.denominator) ** beta
-                expected[index] = float(x[index].item() / power)
-        found = engine.evaluate(*built("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, **fields))["OutputTensor"]
-        assert not misrounded(found.values, expected).any(), (x, fields)
-        assert found.undefined is None
 
 
 def test_a_base_of_0_or_less_is_undefined() -> None:
@@ -481,6 +384,7 @@ def rows_of(kind: str, count: int) -> tuple[Array, Array, Array]:
     return x.astype(np.float32), scale.astype(np.float32), bias.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 5, 64, 1024, 65_536])
 @pytest.mark.parametrize("kind", ["normal", "shifted", "equal"])
 def test_a_plain_implementation_in_float32_is_within_both_bounds(kind: str, count: int) -> None:
@@ -529,6 +433,7 @@ def far_rows(mean: float, count: int) -> Array:
     return rows.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", OF_ROWS)
 @pytest.mark.parametrize(("mean", "count"), [(0, 768), (10, 4096), (100, 768), (1000, 768)])
 def test_right_ways_are_likely_however_far_the_mean_is(way: Any, mean: float, count: int) -> None:

@@ -73,28 +73,6 @@ def test_the_results_are_those_of_the_formula(
             assert not misrounded(found, expected).any()
 
 
-@pytest.mark.parametrize("step", [1, 5, 100_000])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_onnx_evaluator_gives_the_same(data_type: str, step: int) -> None:
-    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
-    from onnx.reference import ReferenceEvaluator
-
-    given = tensors(data_type, 50)
-    lr, alpha, beta, epsilon = (float(np.float32(rate)) for rate in RATES.values())
-    rates = {"alpha": alpha, "beta": beta, "epsilon": epsilon, "norm_coefficient": 0.0, "norm_coefficient_post": 0.0}
-    domain = "ai.onnx.preview.training"
-    node = onnx.helper.make_node("Adam", list("RTXGVH"), list("xvh"), domain=domain, **rates)
-    kinds = {name: onnx.TensorProto.INT64 if name == "T" else onnx.TensorProto.DOUBLE for name in "RTXGVHxvh"}
-    typed = {name: onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()}
-    graph = onnx.helper.make_graph([node], "g", [typed[name] for name in "RTXGVH"], [typed[name] for name in "xvh"])
-    opsets = [onnx.helper.make_opsetid(domain, 1), onnx.helper.make_opsetid("", 20)]
-    x, m, v, g = (given[name].astype(np.float64) for name in NAMES)
-    feeds = {"R": np.float64(lr), "T": np.int64(step), "X": x, "G": g, "V": m, "H": v}
-    found = ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=opsets)).run(None, feeds)
-    for ours, theirs in zip(computed(given, step), found, strict=True):
-        assert not misrounded(ours, np.asarray(theirs, np.float64)).any()
-
-
 # ---- bounds
 
 
@@ -184,9 +162,3 @@ def test_weights_are_undefined_where_the_formula_divides_by_0_and_moments_are_no
     assert first is None
     assert second is None
     assert bounds(tensors("FLOAT32", 4), step, **rates)[0].undefined.all()
-
-
-@pytest.mark.parametrize(("step", "rates"), [(1, {}), (3, {"Beta1": -1}), (4, {"Beta2": 1}), (2**31, {})])
-def test_nothing_else_is_undefined(step: int, rates: dict[str, float]) -> None:
-    found = engine.evaluate(*built(tensors("FLOAT32", 4), step, **rates))
-    assert [found[label].undefined for label in OUTPUTS] == [None] * 3

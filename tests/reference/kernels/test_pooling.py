@@ -222,21 +222,6 @@ def test_a_quantized_average_beside_a_half_may_go_to_either_neighbour() -> None:
     ]
 
 
-def test_what_max_pooling_finds_goes_back_to_its_place() -> None:
-    x = np.random.default_rng(4).normal(size=(2, 3, 6, 4)).astype(np.float32)
-    shape = {"Strides": [2, 2], "WindowSize": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
-    pooled = engine.run(*built("MAX_POOLING1", x, (2, 3, 3, 2), **shape))
-    tensors = {"Input": pooled["OutputTensor"], "Indices": pooled["OutputIndicesTensor"]}
-    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": list(x.shape)}}
-    found = engine.run(*of_arrays("MAX_UNPOOLING", tensors, output))["OutputTensor"]
-    assert (found[found != 0] == x[found != 0]).all()
-    assert (found != 0).sum() == pooled["OutputTensor"].size
-    again = engine.run(
-        *built("MAX_POOLING1", np.where(found == 0, -INF, found).astype(np.float32), (2, 3, 3, 2), **shape)
-    )
-    assert (again["OutputTensor"] == pooled["OutputTensor"]).all()
-
-
 @pytest.mark.parametrize(
     ("indices", "right"),
     [([2, 2, 0], [3, 0, None]), ([2, 1, 3], [None] * 3), ([2, 1, 2**32 - 1], [None] * 3), ([0, 1, 2], [1, 5, 3])],
@@ -266,6 +251,7 @@ def test_an_index_may_be_named_twice_with_one_value() -> None:
 # ---- memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [(2, 2), (4000, 4000)])
 def test_quantized_averages_take_little_beside_a_large_tensor(window: tuple[int, int]) -> None:
     tensors = {"Input": np.ones((1, 1, 4000, 4000), np.uint8), "InputScale": ONE, "OutputScale": ONE}
@@ -432,6 +418,7 @@ def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: list[float]) ->
     return found["OutputTensor"].result.mismatches == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
 @pytest.mark.parametrize("order", [1, 3, 5, 7, 9])
 def test_an_odd_order_of_negative_elements_takes_their_sizes_or_their_powers(order: int, data_type: str) -> None:

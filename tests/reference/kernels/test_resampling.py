@@ -133,6 +133,7 @@ def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, m
             )
 
 
+@pytest.mark.slow
 def test_a_larger_image_has_its_elements_in_blocks() -> None:
     for desc, inputs in resamplings("UPSAMPLE_2D"):
         found, x, size = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"], desc.values["ScaleSize"]
@@ -151,42 +152,6 @@ def test_a_larger_image_has_its_elements_in_blocks() -> None:
 def run(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> Array:
     found: Array = engine.run(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
     return found
-
-
-@pytest.mark.parametrize("factor", [2, 3, 5])
-def test_the_centres_of_a_resampling_by_an_odd_factor_are_the_elements_and_all_have_their_mean(factor: int) -> None:
-    x = np.random.default_rng(factor).integers(-9, 9, (3, 4)).astype(np.float32)
-    sizes = (3 * factor, 4 * factor)
-    for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
-        found = run("RESAMPLE", x, sizes, InterpolationMode=mode, Scales=[factor, factor])
-        if factor % 2:
-            middle = slice(factor // 2, None, factor)
-            assert found[middle, middle] == pytest.approx(x, abs=1e-5)
-        blocks = found.reshape(3, factor, 4, factor)
-        if mode == "NEAREST_NEIGHBOR":
-            assert (blocks == x[:, None, :, None]).all()
-        assert found[::-1, ::-1] == pytest.approx(
-            run("RESAMPLE", x[::-1, ::-1], sizes, InterpolationMode=mode, Scales=[factor, factor]), abs=1e-5
-        )
-
-
-def test_a_whole_factor_down_takes_back_what_it_was_up() -> None:
-    x = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
-    for factor in (2, 3, 4, 7):
-        larger = run("RESAMPLE", x, (3 * factor, 4 * factor), InterpolationMode="NEAREST_NEIGHBOR", Scales=[factor] * 2)
-        again = run("RESAMPLE", larger, (3, 4), InterpolationMode="NEAREST_NEIGHBOR", Scales=[1 / factor] * 2)
-        assert (again == x).all()
-
-
-def test_a_plane_stays_a_plane_and_a_constant_a_constant() -> None:
-    rows, columns = np.mgrid[:4, :5].astype(np.float32)
-    fields = {"Scales": [2.5, 1.25], "InputPixelOffsets": [0, 0], "OutputPixelOffsets": [0, 0]}
-    found = run("RESAMPLE1", 3 * rows - 2 * columns + 1, (8, 6), InterpolationMode="LINEAR", **fields)
-    at, over = np.mgrid[:8, :6]
-    assert found == pytest.approx(3 * np.minimum(at / 2.5, 3) - 2 * np.minimum(over / 1.25, 4) + 1, abs=1e-6)
-    assert (
-        run("RESAMPLE1", np.full((4, 5), 0.1), (8, 6), InterpolationMode="LINEAR", **fields) == np.float32(0.1)
-    ).all()
 
 
 def test_the_versions_agree() -> None:
@@ -214,15 +179,6 @@ def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> li
     found = engine.evaluate(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
     marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
-
-
-def test_an_infinity_with_a_weight_of_0_is_left_out() -> None:
-    fields = {"InterpolationMode": "LINEAR", "Scales": [2], "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
-    found = results("RESAMPLE1", [1, INF, 2, 3], (8,), **fields)
-    assert found == [1, INF, INF, INF, 2, 2.5, 3, 3]
-    offsets = {"InputPixelOffsets": [0.5, 0], "OutputPixelOffsets": [-0.5, 0]}
-    found = results("RESAMPLE1", [[1, 2], [INF, 2]], (1, 4), InterpolationMode="LINEAR", Scales=[1, 2], **offsets)
-    assert found == [1, 1.5, 2, 2]
 
 
 @pytest.mark.parametrize("offset", [INF, NAN])
@@ -444,25 +400,6 @@ def test_elements_that_no_place_reads_get_nothing_in_parts_too(mode: str, monkey
     }
 
 
-def test_a_gradient_of_ones_adds_up_to_the_number_of_places() -> None:
-    fields = {"Scales": [2.5, 1 / 3], "InputPixelOffsets": [-0.5, -0.25], "OutputPixelOffsets": [0.5, 0.75]}
-    for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
-        desc, inputs = returning(
-            "RESAMPLE_GRAD", np.ones((11, 4), np.float32), (4, 9), InterpolationMode=mode, **fields
-        )
-        assert engine.run(desc, inputs)["OutputGradientTensor"].sum() == pytest.approx(44)
-
-
-def test_the_gradients_agree() -> None:
-    given = np.random.default_rng(4).normal(size=(9, 5)).astype(np.float32)
-    fields = {"Scales": [1.5, 0.7], "InputPixelOffsets": [-0.5, -0.5], "OutputPixelOffsets": [0.5, 0.5]}
-    for mode, lower in (("NEAREST_NEIGHBOR", 0.0), ("LINEAR", 0.5)):
-        one = engine.run(*returning("RESAMPLE_GRAD", given, (6, 7), InterpolationMode=mode, **fields))
-        changed = {"OutputPixelOffsets": [lower] * 2, "RoundingDirection": "DECREASING"}
-        two = engine.run(*returning("RESAMPLE_GRAD1", given, (6, 7), InterpolationMode=mode, **(fields | changed)))
-        assert (one["OutputGradientTensor"] == two["OutputGradientTensor"]).all()
-
-
 @pytest.mark.parametrize("changed", [{"InputPixelOffsets": [0, INF]}, {"OutputPixelOffsets": [NAN, 0]}])
 def test_no_coordinates_make_a_gradient_undefined(changed: dict[str, Any]) -> None:
     fields = {
@@ -498,6 +435,7 @@ def added(desc: OperatorDesc, given: Array) -> Array:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
 @pytest.mark.parametrize("scale", [3, 1.1, 0.3, 40])
 @pytest.mark.parametrize("far", [0, 3000])

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 from elements import misrounded, refused
-from grouped import blocks_of, bound, computed, marks
+from grouped import blocks_of, bound, computed
 from mpmath import mpf
 
 Array = np.ndarray[Any, Any]
@@ -118,60 +118,6 @@ def test_without_axes_the_rows_are_those_of_the_last_dimension(
     assert not misrounded(computed(operator, tensor), right(tensor, (len(shape) - 1,), is_log)).any()
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ([0, -40], [-4.2483543e-18, -40]),  # log(1 + exp(-40)), of which 1 - 2^-53 leaves nothing
-        ([0, -40, -40], [-8.4967086e-18, -40, -40]),
-        ([100, 60, -1e30], [-4.2483543e-18, -40, -1e30]),
-        ([5, -math.inf], [0, -math.inf]),
-        ([3.5], [0]),
-    ],
-)
-@pytest.mark.parametrize("block", [1, 65_536])
-def test_the_logarithm_of_an_element_that_dominates_is_what_the_others_leave(
-    row: list[float], expected: list[float], block: int
-) -> None:
-    with blocks_of(block):
-        found = computed("ACTIVATION_LOG_SOFTMAX", np.array([row], np.float32))
-    assert found[0].tolist() == pytest.approx(np.float32(expected).tolist(), rel=1e-7, abs=0)
-
-
-def test_a_logarithm_of_1_is_no_negative_zero_and_one_of_just_below_is() -> None:
-    found = computed("ACTIVATION_LOG_SOFTMAX", np.array([[5, -math.inf], [5, -600]], np.float32))
-    assert found[:, 0].tolist() == [0, 0]
-    assert np.signbit(found[:, 0]).tolist() == [False, True]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [1, 2, 3, 7])
-@pytest.mark.parametrize("data_type", TYPES)
-@pytest.mark.parametrize(("operator", "is_log"), OPERATORS_WITH_AXES)
-def test_groups_in_blocks_have_the_same_results(operator: str, is_log: bool, data_type: str, block: int) -> None:
-    for tensor, axes in tensors(data_type, 29, 4):
-        with blocks_of(block):
-            found = computed(operator, tensor, Axes=list(axes))
-        assert not misrounded(found, right(tensor, axes, is_log)).any(), (tensor, axes)
-
-
-@pytest.mark.parametrize("block", [1, 3, 1 << 16])
-@pytest.mark.parametrize("operator", [operator for operator, _ in OPERATORS])
-def test_rows_of_infinity_alone_are_undefined_and_rows_of_nan_are_nan(operator: str, block: int) -> None:
-    inf, nan, is_log = math.inf, math.nan, "LOG" in operator
-    rows = [[0, 1], [inf, 1], [-inf, inf], [-inf, -inf], [-inf, 1], [nan, 1], [inf, nan], [-inf, nan]]
-    tensor = np.array(rows, np.float32)
-    with blocks_of(block):
-        found, is_undefined = computed(operator, tensor), marks(operator, tensor)
-        tracked = bound(operator, tensor)
-    assert is_undefined.all(axis=1).tolist() == is_undefined.any(axis=1).tolist()
-    assert is_undefined.all(axis=1).tolist() == [False, True, True, True, False, False, False, False]
-    assert np.isnan(found).all(axis=1).tolist() == [False, *[not is_log] * 2, True, False, True, True, True]
-    if is_log:
-        assert str(found[1:3].tolist()) == "[[nan, -inf], [-inf, nan]]"
-    assert tracked.undefined.tolist() == is_undefined.reshape(-1).tolist()
-    assert not np.isnan(tracked.radius).any()
-
-
 # ---- bounds
 
 
@@ -202,6 +148,7 @@ def rows_of(kind: str, count: int) -> Array:
     return x.astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 64, 1024, 65_536])
 @pytest.mark.parametrize("kind", ["normal", "large", "dominated", "equal"])
 @pytest.mark.parametrize(("operator", "is_log"), OPERATORS)

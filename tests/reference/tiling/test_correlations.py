@@ -60,6 +60,7 @@ def largest(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 WINDOW = Window((2, 3), (2, 1), (1, 2), (1, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("largest")
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_tiles_of_any_size_have_the_same_results(direction: str) -> None:

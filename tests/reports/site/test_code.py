@@ -99,6 +99,7 @@ def test_the_onnx_of_a_page_is_its_example(operator: str) -> None:
         assert np.allclose(found[label], values, rtol=1e-5, atol=1e-6, equal_nan=True), label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", [name for name in operator_names() if "ONNX" in load_spec(name).names])
 def test_the_onnx_of_a_page_becomes_its_desc_again(operator: str) -> None:
     case = example_case(operator)

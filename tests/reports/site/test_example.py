@@ -66,6 +66,7 @@ RECIPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "number"), RECIPES)
 def test_a_recipe_is_valid_and_gives_its_numbers(operator: str, number: int, tmp_path: Path) -> None:
     text = recipe_yaml(load_spec(operator), load_about(operator).recipes[number])

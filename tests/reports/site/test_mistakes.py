@@ -60,6 +60,7 @@ def test_the_case_itself_stays_as_it_is() -> None:
     assert case.desc["OutputTensor"] == {"DataType": "UINT32", "Sizes": [2]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["GEMM", "CONVOLUTION", "RESAMPLE2"])
 def test_every_constraint_on_descs_has_a_mistake_and_its_correction(operator: str) -> None:
     spec = load_spec(f"DML_OPERATOR_{operator}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tracemalloc
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -114,40 +113,10 @@ def test_the_results_are_the_mathematical_ones_rounded_once(operator: str) -> No
             assert all(np.array_equal(right[label], ours[label]) for label in ours), desc
 
 
-def whole_numbers(generator: np.random.Generator, operator: str, ways: int = 1) -> Inputs:
-    """Return inputs of small whole numbers, so that FLOAT32 has the results of a linear network exactly."""
-    gates = RECURRENCES[operator].gates
-    sizes = {
-        "InputTensor": (1, 4, 3, 2),
-        "WeightTensor": (1, ways, 3 * gates, 2),
-        "RecurrenceTensor": (1, ways, 3 * gates, 3),
-        "BiasTensor": (1, 1, ways, 6 * gates),
-        "HiddenInitTensor": (1, ways, 3, 3),
-    }
-    return {name: generator.integers(-3, 4, shape).astype(np.float32) for name, shape in sizes.items()}
-
-
 def linear(inputs: Inputs, direction: str = "FORWARD") -> OperatorDesc:
     """Return an RNN without a function."""
     identity = [{"Type": "ACTIVATION_IDENTITY"}] * (2 if direction == "BIDIRECTIONAL" else 1)
     return described("RNN", inputs, outputs_of(inputs, OUTPUTS["RNN"]), ActivationDescs=identity, Direction=direction)
-
-
-@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD", "BIDIRECTIONAL"])
-def test_whole_numbers_are_exact(direction: str) -> None:
-    inputs = whole_numbers(np.random.default_rng(1), "RNN", 2 if direction == "BIDIRECTIONAL" else 1)
-    found = plain.network(plain.rnn, inputs, [lambda x: x] * 2, direction, Fraction)
-    right, ours = plain.arrays(found, inputs, float), values(linear(inputs, direction), inputs)
-    assert all(np.array_equal(right[label], ours[label]) for label in ours)
-
-
-def test_without_a_function_the_states_are_linear_in_inputs_and_initial_states() -> None:
-    generator = np.random.default_rng(2)
-    first, second = (whole_numbers(generator, "RNN") for _ in range(2))
-    second |= {name: first[name] for name in ("WeightTensor", "RecurrenceTensor")}
-    both = {**first, **{name: first[name] + second[name] for name in ("InputTensor", "BiasTensor", "HiddenInitTensor")}}
-    one, other, total = (values(linear(inputs), inputs)["OutputSequenceTensor"] for inputs in (first, second, both))
-    assert np.array_equal(one + other, total)
 
 
 # ---- directions and lengths, of every network
@@ -174,6 +143,7 @@ def notation(activation: OperatorDesc) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_backward_is_forward_over_the_input_in_the_opposite_order(operator: str) -> None:
     for desc, inputs in recurrences(operator, 30):
@@ -184,43 +154,6 @@ def test_backward_is_forward_over_the_input_in_the_opposite_order(operator: str)
         backward = values(desc, inputs)
         backward["OutputSequenceTensor"] = np.flip(backward["OutputSequenceTensor"], 0)
         assert all(np.array_equal(forward[label], backward[label]) for label in forward)
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_both_directions_are_two_networks_side_by_side(operator: str) -> None:
-    axes = {"BiasTensor": 2, "PeepholeTensor": 2}
-    shared = ("InputTensor", "SequenceLengthsTensor")
-    for desc, inputs in recurrences(operator, 30):
-        if desc.values["Direction"] != "BIDIRECTIONAL":
-            continue
-        whole = values(desc, inputs)
-        functions = [notation(each) for each in desc.values["ActivationDescs"]]
-        count = len(functions) // 2
-        for way, direction in enumerate(("FORWARD", "BACKWARD")):
-            own = {name: x if name in shared else np.take(x, [way], axes.get(name, 1)) for name, x in inputs.items()}
-            part = again(desc, own, Direction=direction, ActivationDescs=functions[way * count :][:count])
-            for label, found in values(part, own).items():
-                assert np.array_equal(found[:, 0], whole[label][:, way])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_a_shorter_sequence_is_a_network_of_its_own(operator: str) -> None:
-    for desc, inputs in recurrences(operator, 40):
-        if "SequenceLengthsTensor" not in inputs:
-            continue
-        whole = values(desc, inputs)
-        for b, length in enumerate(inputs["SequenceLengthsTensor"][0, 0, 0].tolist()):
-            own = without(inputs, "SequenceLengthsTensor")
-            own["InputTensor"] = inputs["InputTensor"][:, :length, b : b + 1]
-            own |= {
-                name: own[name][:, :, b : b + 1] for name in ("HiddenInitTensor", "CellMemInitTensor") if name in own
-            }
-            alone = values(again(desc, own), own)
-            assert np.array_equal(alone["OutputSequenceTensor"][:, :, 0], whole["OutputSequenceTensor"][:length, :, b])
-            assert not whole["OutputSequenceTensor"][length:, :, b].any()
-            for label in OUTPUTS[operator][1:]:
-                assert np.array_equal(alone[label][0, :, 0], whole[label][0, :, b])
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -184,29 +184,6 @@ def results(*args: Any, **fields: Any) -> list[Any]:
     return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
 
 
-def test_a_region_of_the_whole_image_is_the_image() -> None:
-    assert results([0, 0, 5, 4], (4, 5)) == IMAGE.reshape(-1).tolist()
-    corners = {"InputPixelOffset": 0, "OutputPixelOffset": 0, "AlignRegionsToCorners": True}
-    assert results([0, 0, 1, 1], (4, 5), SpatialScaleX=4, SpatialScaleY=3, **corners) == pytest.approx(
-        IMAGE.reshape(-1).tolist()
-    )
-
-
-def test_a_mirrored_region_is_the_region_backwards() -> None:
-    forward = np.array(results([1, 0.5, 4, 3], (3, 4)))
-    assert results([4, 3, 1, 0.5], (3, 4)) == pytest.approx(forward[::-1].tolist())
-
-
-def test_the_versions_agree_and_averages_are_linear_in_the_image() -> None:
-    x = np.random.default_rng(1).normal(size=(2, 1, 3, 4, 5)).astype(np.float32)
-    region, samples = [0.3, 0.4, 4, 3.6], {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
-    one, two = (np.array(results(region, (2, 3), each, **samples)) for each in x)
-    assert results(region, (2, 3), x[0], **samples, **OFFSETS) == one.tolist()
-    assert results(region, (2, 3), 3 * x[0] - 2 * x[1], **samples) == pytest.approx(
-        (3 * one - 2 * two).tolist(), abs=1e-5
-    )
-
-
 # ---- what is undefined
 
 

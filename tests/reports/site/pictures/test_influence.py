@@ -19,6 +19,7 @@ def of(operator: str) -> Mapping[Place, tuple[Place, ...]]:
     return influences(prepared.desc, prepared.inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "output", "expected"),
     [

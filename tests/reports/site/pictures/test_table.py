@@ -29,6 +29,7 @@ def test_rows_are_of_families_and_operators_that_exist() -> None:
     assert all(any(short.startswith(prefix) for short in SHORT) for prefix in WITHOUT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "operator",
     [
