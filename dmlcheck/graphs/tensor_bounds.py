@@ -9,7 +9,6 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.graphs.buffers import Array
-from dmlcheck.reference.ball.errors import least
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.values.layouts import viewed
 from dmlcheck.values.number_formats import FORMATS
@@ -136,4 +135,5 @@ def rounding(value: Array, radius: Array, data_type: str) -> Array:
     size = np.abs(value) + radius
     most: Array = size * FORMATS[data_type].unit_roundoff
     smallest = _smallest(data_type)
-    return most if least(size) >= smallest else np.where(size < smallest, size, most)
+    is_small = (size < smallest) & (size > 0)
+    return np.where(is_small, size, most) if is_small.any() else most
