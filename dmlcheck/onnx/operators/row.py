@@ -49,6 +49,11 @@ class Row(NamedTuple):
     is_kept: bool = False  # ONNX Runtime does not compute it at load, though all its inputs are constant
     is_on_cpu: bool = False  # its outputs are on the CPU, whoever computes them
 
+    @property
+    def is_mapped(self) -> bool:
+        """Whether nodes of the operator become steps at all."""
+        return any((self.make, self.exact, self.provider))
+
 
 def not_taken(node: OnnxNode, what: str) -> str:
     """Return the reason why the provider does not take a node: `what` is the property that it refuses."""
