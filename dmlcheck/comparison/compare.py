@@ -553,17 +553,17 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     is_result = np.zeros(expected.shape, bool) if bound is None else _is_result(expected, bound, data_type)
     reference = expected if bound is None else np.where(is_result, bound.value, expected)
     unit = ulp(reference, data_type)
-    if bound is not None and limit.tolerance is None and bound.is_rounded and is_result.all():
-        reach = _reach(bound.value, bound, unit, data_type)
-        if np.isfinite(actual).all() and np.isfinite(reach).all():
-            return _judge_results(wanted, found, bound, unit, reach)
     allowed = np.zeros(reference.shape)
     if limit.tolerance is not None and limit.has_bound(data_type):
         limits = _limits(limit.tolerance, reference, unit)
         allowed = np.maximum.reduce(limits) if limit.is_own else np.add.reduce(limits)
+    is_exact = limit.tolerance is not None and limit.tolerance.exact
+    if bound is not None and bound.is_rounded and not is_exact and is_result.all():
+        most = np.maximum(_reach(bound.value, bound, unit, data_type), allowed)
+        if np.isfinite(actual).all() and np.isfinite(most).all():
+            return _judge_results(wanted, found, bound, unit, most)
     share, accepted = _within(actual, reference, allowed, data_type)
     if bound is not None and bound.is_rounded:
-        is_exact = limit.tolerance is not None and limit.tolerance.exact
         reach = bound.radius if is_exact else _reach(reference, bound, unit, data_type)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         # Near a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
@@ -605,13 +605,13 @@ def _reach(reference: Array, bound: Bound, unit: Array, data_type: str) -> Array
     return np.where(is_wide, bound.radius + np.fmax(unit, half), reach)
 
 
-def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach: Array) -> _Judged:
+def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, most: Array) -> _Judged:
     """Measure the errors of results that are all finite, and whose expected values are the bound's."""
     error = np.abs(found - bound.value)
-    share, accepted = error / reach, error <= reach
+    share, accepted = error / most, error <= most
     is_other = bound.value != wanted
     return _Judged(
-        wanted, found, error / unit, np.minimum(share, 1.0, out=share, where=accepted), accepted, reach / unit, is_other
+        wanted, found, error / unit, np.minimum(share, 1.0, out=share, where=accepted), accepted, most / unit, is_other
     )
 
 

@@ -203,7 +203,7 @@ def _screened(
     near = _NEAR * float(shares.max())
     leading = np.flatnonzero(shares >= near)
     own = np.concatenate(asked) if asked else np.zeros(0, np.int64)
-    held = np.unique([*own, *leading, worst])
+    held = np.array(sorted({*own.tolist(), *leading.tolist(), worst}))
     squared = np.square(np.where(wanted[held] != found[held], value[held] - found[held], 0.0))
     return _Part(
         (), own, leading, shares[leading], near, np.array([worst]), worst_units, held, squared, squares, of_likely

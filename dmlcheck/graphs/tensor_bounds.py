@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.ball.errors import least
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.values.layouts import Array, viewed
 from dmlcheck.values.number_formats import FORMATS
@@ -135,4 +134,5 @@ def rounding(value: Array, radius: Array, data_type: str) -> Array:
     size = np.abs(value) + radius
     most: Array = size * FORMATS[data_type].unit_roundoff
     smallest = _smallest(data_type)
-    return most if least(size) >= smallest else np.where(size < smallest, size, most)
+    is_small = (size < smallest) & (size > 0)
+    return np.where(is_small, size, most) if is_small.any() else most

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Unsupported
 from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import BYTES_OF, TYPES, ExportedGraph, ExportedNode, GraphValue, Inexpressible
-from dmlcheck.reference.engine import Array
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.engine import Array
 
 
 class DescModel(NamedTuple):

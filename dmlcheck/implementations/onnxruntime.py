@@ -13,14 +13,17 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
 from dmlcheck.implementations.desc_models import DescModel, feed_of, model_of
 from dmlcheck.implementations.protocol import Implementation
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible
-from dmlcheck.reference.engine import Array
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.engine import Array
 
 CPU = "CPUExecutionProvider"
 DML = "DmlExecutionProvider"
@@ -270,19 +273,27 @@ def _node_text(graph: ExportedGraph, type: str) -> str:
 
 
 def _imported(install: str) -> Any:
-    """Import and return onnxruntime, if onnx is installed too; its logging and telemetry are off from now on."""
+    """Import and return onnxruntime, if onnx is installed too; its logging and telemetry are off from now on.
+
+    The models of descs are made with onnx; models that are given need no import of it, which takes time.
+    """
+    if find_spec("onnx") is None:
+        raise _missing("onnx", install)
     try:
         with _silenced():
-            import onnx  # noqa: F401 - models are made with it
             import onnxruntime
 
             onnxruntime.set_default_logger_severity(_SILENT)
             onnxruntime.disable_telemetry_events()
     except ModuleNotFoundError as error:
-        raise Unavailable(f"onnxruntime needs the package {error.name}; install it with: {install}") from error
+        raise _missing(error.name, install) from error
     except (ImportError, OSError) as error:
         raise Unavailable(f"onnxruntime cannot be imported: {' '.join(str(error).split())}") from error
     return onnxruntime
+
+
+def _missing(package: str | None, install: str) -> Unavailable:
+    return Unavailable(f"onnxruntime needs the package {package}; install it with: {install}")
 
 
 @contextlib.contextmanager

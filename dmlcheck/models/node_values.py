@@ -14,7 +14,7 @@ from dmlcheck.models.node_verdict import Unjudged
 from dmlcheck.models.process import tensors_of
 from dmlcheck.models.whole_model import WholeModel
 from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.model.parts import bytes_of_kind, join_weights, model_of_node
+from dmlcheck.onnx.model.parts import bytes_of_kind, bytes_of_node, join_weights
 from dmlcheck.onnx.reading import constant, first_line
 from dmlcheck.running.computed import NoOutputs
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -91,11 +91,11 @@ def run_node(
     tables = _tables(node, own, model)
     constants = {name: tensor for name, tensor in own.items() if name not in tables}
     try:
-        data = model_of_node(node.node, model.proto, constants, {**inputs, **tables}).SerializeToString()
+        pieces = bytes_of_node(node.node, model.proto, constants, {**inputs, **tables})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return NodeTensors(skipped=Unjudged("not-mapped", f"it makes no model of its own: {first_line(error)}"))
     names = [name for name in node.node.output if name]
-    found = tensors_of(data, {**inputs, **tables}, names, implementation)
+    found = tensors_of(pieces, {**inputs, **tables}, names, implementation)
     if isinstance(found, NoOutputs):
         return NodeTensors(inputs, nothing=found)
     return _of_found(found, inputs, model.kinds, elsewhere=implementation.ran_elsewhere)

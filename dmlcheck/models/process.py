@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.implementations import make
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 _START_TIME = 60.0  # seconds for a process to import the implementation
 
 
-class TensorRequest(NamedTuple):
-    """The request to a process for tensors of some names, of a model in the bytes that follow, or at their path."""
+Model = bytes | str | Sequence[bytes]  # a model's bytes, as one or in pieces, or its path
 
+
+class TensorRequest(NamedTuple):
+    """The request to a process for tensors of some names, of a model at a path, or of one in pieces of its bytes."""
+
+    path: str | None
+    pieces: list[Any]
     inputs: dict[str, Any]
     names: list[str]
-    is_path: bool
     is_optimized: bool
 
 
@@ -55,13 +60,14 @@ class ModelProcess(Adapted):
         return Child(__name__, self.made_by, start_time=_START_TIME)
 
     def tensors(
-        self, model: bytes | str, inputs: Mapping[str, Any], names: list[str], *, is_optimized: bool
+        self, model: Model, inputs: Mapping[str, Any], names: list[str], *, is_optimized: bool
     ) -> Mapping[str, Any] | NoOutputs:
         """Return the tensors of a model; NoOutputs where the process ended, or time was up."""
         child = self._child = self._child or self._started()
-        asked = TensorRequest(dict(inputs), names, is_path=isinstance(model, str), is_optimized=is_optimized)
+        path, pieces = (model, []) if isinstance(model, str) else (None, [model] if isinstance(model, bytes) else model)
+        asked = TensorRequest(path, [*map(PickleBuffer, pieces)], dict(inputs), names, is_optimized=is_optimized)
         try:
-            given: ModelTensors = child.ask(asked, self.timeout, model.encode() if isinstance(model, str) else model)
+            given: ModelTensors = child.ask(asked, self.timeout)
         except LateChild as late:
             self._stop()
             return NoOutputs(*late.result(self.made_by, self.timeout))
@@ -83,7 +89,7 @@ class ModelProcess(Adapted):
 
 
 def tensors_of(
-    model: bytes | str, inputs: Mapping[str, Any], names: list[str], implementation: Any, *, is_optimized: bool = False
+    model: Model, inputs: Mapping[str, Any], names: list[str], implementation: Any, *, is_optimized: bool = False
 ) -> Mapping[str, Any] | NoOutputs:
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence.
 
@@ -91,7 +97,8 @@ def tensors_of(
     """
     if isinstance(implementation, ModelProcess):
         return implementation.tensors(model, inputs, names, is_optimized=is_optimized)
-    return computed.tensors_of(model, inputs, names, implementation.optimizing() if is_optimized else implementation)
+    whole = model if isinstance(model, (bytes, str)) else b"".join(model)
+    return computed.tensors_of(whole, inputs, names, implementation.optimizing() if is_optimized else implementation)
 
 
 # ---- in the process
@@ -103,14 +110,15 @@ def serve(connection: Connection, name: str) -> None:
     implementation = make(name)
     try:
         for asked in questions(connection):
-            _send(connection, _given(connection.recv_bytes(), asked, implementation), implementation)
+            _send(connection, _given(asked, implementation), implementation)
     finally:
         implementation.close()
 
 
-def _given(model: bytes, asked: TensorRequest, implementation: Any) -> ModelTensors:
+def _given(asked: TensorRequest, implementation: Any) -> ModelTensors:
     one = implementation.optimizing() if asked.is_optimized else implementation
-    found = computed.tensors_of(model.decode() if asked.is_path else model, asked.inputs, asked.names, one)
+    model = b"".join(asked.pieces) if asked.path is None else asked.path
+    found = computed.tensors_of(model, asked.inputs, asked.names, one)
     return ModelTensors(found, one.ran_elsewhere)
 
 

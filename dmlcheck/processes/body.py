@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dmlcheck.processes import messages
+
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
@@ -21,7 +23,7 @@ def main(handle: int, module: str) -> None:
     """Serve questions, with the handle of a connection that this process inherited; its first message has arguments."""
     leave_interrupts_to_the_parent()
     connection = connected(handle)
-    import_module(module).serve(connection, *connection.recv())
+    import_module(module).serve(connection, *messages.receive(connection))
 
 
 def connected(handle: int) -> Connection:
@@ -38,7 +40,7 @@ def questions(connection: Connection, ready: Any = READY) -> Iterator[Any]:
     tell(connection, ready)
     while True:
         try:
-            question = connection.recv()
+            question = messages.receive(connection)
         except (EOFError, OSError):
             return
         yield question
@@ -47,7 +49,7 @@ def questions(connection: Connection, ready: Any = READY) -> Iterator[Any]:
 def tell(connection: Connection, message: Any) -> None:
     """Send a message to the parent; end this process if the parent does not listen any more."""
     try:
-        connection.send(message)
+        messages.send(connection, message)
     except OSError:
         raise SystemExit from None
 

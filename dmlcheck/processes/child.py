@@ -16,6 +16,7 @@ from multiprocessing import Pipe
 from typing import Any
 
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.processes import messages
 from dmlcheck.processes.programs import OWN_GROUP, ended_text, ending, kill
 
 SHUTDOWN_TIME = 5.0  # seconds for a child without a question to end by itself
@@ -78,32 +79,30 @@ class Child:
             theirs.close()
         _CHILDREN.add(self)
         with contextlib.suppress(OSError):  # it may be gone already, which the first answer tells
-            self.connection.send(arguments)
+            messages.send(self.connection, arguments)
 
     def _started(self, module: str, handle: int) -> subprocess.Popen[bytes]:
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined] # noqa: SLF001 - as multiprocessing has them
         body = _BODY.format(replaced="", paths=list(map(str, sys.path)), handle=handle, module=module)
         return _python([*flags, "-c", body], handle)
 
-    def ask(self, question: Any, seconds: float | None, data: bytes | None = None) -> Any:
-        """Return the answer to a question, to which data may belong; LostChild or LateChild if there is none.
+    def ask(self, question: Any, seconds: float | None) -> Any:
+        """Return the answer to a question; LostChild or LateChild if there is none.
 
         A child that is lost is busy until it is stopped.
         """
-        self.send(question, data)
+        self.send(question)
         if not self.is_ready:
             self.ready()
         answer = self.receive(seconds)
         self.is_busy = False
         return answer
 
-    def send(self, question: Any, data: bytes | None = None) -> None:
+    def send(self, question: Any) -> None:
         """Send a question; a process that is gone is lost at its next message."""
         self.is_busy = True
         with contextlib.suppress(OSError):
-            self.connection.send(question)
-            if data is not None:
-                self.connection.send_bytes(data)
+            messages.send(self.connection, question)
 
     def ready(self) -> Any:
         """Return the first message, when the process is ready."""
@@ -115,7 +114,7 @@ class Child:
         """Return the next message; LostChild or LateChild if there is none."""
         try:
             if self.connection.poll(seconds):
-                return self.connection.recv()
+                return messages.receive(self.connection)
         except (EOFError, OSError):
             raise LostChild(self._waited(SHUTDOWN_TIME), was_ready=self.is_ready) from None
         raise LateChild(was_ready=self.is_ready)

@@ -35,6 +35,11 @@ def _few(size: int) -> int:
     return max(FEW, size >> 12)
 
 
+def _are_few(mask: Array) -> bool:
+    """Whether a mask picks so few elements of a tile that they are computed one by one."""
+    return not is_all(mask) and bool(np.count_nonzero(mask) <= _few(mask.size) < mask.size)
+
+
 Place = tuple[int, ...]
 
 
@@ -138,7 +143,7 @@ def _bounds(
     for tile in tiles_of(desc, inputs, arithmetic):
         places = tile.where if isinstance(tile.where, dict) else {only: tile.where}
         picked = {name: asked[labels[name]][where] for name, where in places.items() if name in labels}
-        if not any(mask.any() for mask in picked.values()):
+        if not any(is_all(mask) or mask.any() for mask in picked.values()):
             continue
         if is_elementwise:
             found = _computed(tile._replace(operands=_chosen(tile.operands, picked[only])), arithmetic)
@@ -147,7 +152,7 @@ def _bounds(
             yield labels[only], at, _bound(desc, labels[only], value, is_undefined, np.arange(at.size))
             continue
         mask = None if tile.of_element is None else picked[only]
-        if mask is not None and tile.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
+        if mask is not None and tile.of_element is not None and _are_few(mask):
             at = positions(asked[labels[only]].shape, tile.where, (), mask)
             elements = zip(*np.unravel_index(at, asked[labels[only]].shape), strict=True)
             each = [_of_element(desc, labels[only], tile.of_element, place, arithmetic, blocks) for place in elements]
@@ -159,7 +164,8 @@ def _bounds(
                 label, mask = labels[name], picked[name]
                 for cut, value, is_undefined in blocks(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
-                    yield label, at, _bound(desc, label, value, is_undefined, np.flatnonzero(mask[cut]))
+                    own = np.arange(at.size) if is_all(mask[cut]) else np.flatnonzero(mask[cut])
+                    yield label, at, _bound(desc, label, value, is_undefined, own)
 
 
 def _blocks(
@@ -210,7 +216,7 @@ def _joined(parts: Sequence[Bound]) -> Bound:
 
 
 def _is_asked(mask: Array, cut: Any) -> bool:
-    return bool(mask[cut].any())
+    return is_all(mask[cut]) or bool(mask[cut].any())
 
 
 def arithmetic_of(desc: OperatorDesc, precision: Precision, *, is_likely: bool = False) -> Arithmetic:
@@ -248,7 +254,7 @@ def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
     """Return the operands of an element-wise tile at the places of a mask."""
-    if mask.all():
+    if is_all(mask):
         return operands
     return tuple(x[mask] if isinstance(x, (np.ndarray, Ball)) and x.shape == mask.shape else x for x in operands)
 
@@ -318,6 +324,11 @@ def _data_type(desc: OperatorDesc, label: str) -> str:
     return next(part.tensor.data_type for part in desc.tensors() if part.label == label)
 
 
+def is_all(mask: Array) -> bool:
+    """Whether a mask is true everywhere; one that repeats an element is not read."""
+    return bool(mask.all() if any(mask.strides) or not mask.size else mask.item(0))
+
+
 def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Array:
     """Return the row-major positions in an output of the elements that a mask picks at `cut` of the part at `where`.
 
@@ -326,15 +337,15 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
     start, steps = 0, _packed(sizes)
     for index in (where, cut):
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
-    if sizes and 8 * np.count_nonzero(mask) < mask.size:
+    is_whole = is_all(mask)
+    if is_whole and steps == _packed(sizes):
+        return np.arange(start, start + mask.size)
+    if sizes and not is_whole and 8 * np.count_nonzero(mask) < mask.size:
         numbers = np.unravel_index(np.flatnonzero(mask), sizes)
         return start + sum((own * step for own, step in zip(numbers, steps, strict=True)), np.zeros(1, np.int64))
-    is_all = mask.all()
-    if is_all and steps == _packed(sizes):
-        return np.arange(start, start + mask.size)
     along = (np.arange(size) * step for size, step in zip(sizes, steps, strict=True))
     every: Array = reduce(np.add.outer, along, np.asarray(start)).reshape(-1)
-    return every if is_all else every[np.flatnonzero(mask)]
+    return every if is_whole else every[np.flatnonzero(mask)]
 
 
 def _packed(sizes: Sequence[int]) -> list[int]:

@@ -20,6 +20,7 @@ from left_processes import left_of
 import dmlcheck
 from dmlcheck.processes import child as module
 from dmlcheck.processes.child import Child, IsolatedChild, LateChild, LostChild, end
+from dmlcheck.processes.messages import send
 
 HERE = Path(__file__).parent.parent
 SOON = 60.0  # seconds after which there is an answer on the slowest of machines
@@ -117,7 +118,7 @@ def test_a_child_that_a_signal_ends_is_lost_with_its_name(name: str) -> None:
 
 def test_a_child_that_ends_while_a_long_question_is_sent_is_lost() -> None:
     with started() as child:
-        child.connection.send(("exit", 4))
+        send(child.connection, ("exit", 4))
         assert lost(child, "echo", bytes(2**24)) == "ended with exit code 4"
 
 

@@ -34,8 +34,8 @@ class Line:
     def __init__(self) -> None:
         self.sent: list[list[Any]] = []
 
-    def send(self, message: list[Any]) -> None:
-        self.sent.append(list(message))
+    def send(self, message: tuple[bytes, list[int]]) -> None:
+        self.sent.append(pickle.loads(message[0]))  # noqa: S301 - of the code under test
 
 
 @pytest.fixture

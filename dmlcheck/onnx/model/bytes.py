@@ -7,7 +7,7 @@ some forms. The numbers here come from onnx.proto.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import IO, NamedTuple
 
 from dmlcheck.files.plain import open_plain, reason
@@ -172,6 +172,25 @@ class _Splitter(_Reader):
 
     def count(self, size: int) -> None:
         """Count nothing: all of the model is wanted."""
+
+
+def in_pieces(model: bytes, graph: bytes, initializers: Iterable[bytes]) -> list[bytes]:
+    """Return the bytes of a model, in pieces: of its fields but the graph, those of the graph, and initializers.
+
+    ValueError if a protobuf does not hold them.
+    """
+    pieces = [graph]
+    for initializer in initializers:
+        pieces += [_head(_INITIALIZER, len(initializer)), initializer]
+    size = sum(map(len, pieces))
+    if size > MOST_PROTOBUF - len(model) - _MOST_DIGITS:
+        raise ValueError("no protobuf has room for its constants")
+    return [model + _head(_GRAPH, size), *pieces]
+
+
+def _head(field: int, size: int) -> bytes:
+    """Return the bytes before the value of a field."""
+    return _varint(field << 3 | _BYTES) + _varint(size)
 
 
 def _varint(value: int) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from dmlcheck.onnx.model.bytes import in_pieces
 from dmlcheck.onnx.reading import element_type
 
 MOST_IR = 11  # of the file format of models that are made here, which older runtimes read too
@@ -55,6 +56,18 @@ def read_from_outside(nodes: Iterable[Any]) -> list[str]:
 def model_of_node(node: Any, model: Any, constants: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
     """Return an onnx.ModelProto of a node of a model with all its outputs, as `model_of_nodes` makes it."""
     return model_of_nodes([node], model, constants, inputs, [name for name in node.output if name])
+
+
+def bytes_of_node(node: Any, model: Any, constants: Mapping[str, Any], inputs: Mapping[str, Any]) -> list[bytes]:
+    """Return the bytes of `model_of_node` in pieces, in which its constants are copied only once.
+
+    ValueError if a protobuf does not hold them.
+    """
+    bare = model_of_node(node, model, {}, inputs)
+    graph = bare.graph.SerializeToString()
+    bare.ClearField("graph")
+    own = (constants[name].SerializeToString() for name in read_from_outside([node]) if name in constants)
+    return in_pieces(bare.SerializeToString(), graph, own)
 
 
 def model_of_nodes(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined
+from dmlcheck.reference.results import AsMeasured
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -132,22 +132,6 @@ def represents(data_type: str, x: Any) -> Any:
     """Return a mask of the numbers that an integer type can represent."""
     least, most = limits(data_type)
     return (np.rint(x) == x) & (x >= least) & (x <= most)
-
-
-def truncated(data_type: str, x: Any) -> Any:
-    """Return floats as numbers of a type: for integers without their fraction, and undefined where they do not fit."""
-    if data_type in FORMATS:
-        return x
-    (least, most), whole = limits(data_type), np.trunc(raw(x))
-    fits = (whole >= least) & (whole < most + 1)  # the limit + 1 is a float64, also for 64-bit integers
-    return PartlyUndefined(np.where(fits, whole, 0), ~fits)
-
-
-def narrowed(data_type: str, x: Any) -> Any:
-    """Return integers as results of a type: those that overflow wrap in 32 and 64 bits, and are undefined in fewer."""
-    if data_type in FORMATS or DATA_TYPES[data_type].bits >= 32:
-        return x
-    return PartlyUndefined(x, overflows(data_type, x))
 
 
 def sum_of_terms(terms: Sequence[Any], data_type: str) -> Any:

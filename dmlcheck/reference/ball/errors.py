@@ -196,7 +196,8 @@ def flushed(size: Any, error: Any, arithmetic: Arithmetic) -> Any:
     """Return the errors of results; where these, or an implementation's, may be denormal, they reach 0."""
     if least(size) >= arithmetic.smallest / arithmetic.unit_roundoff:
         return error
-    return np.where(size < error + arithmetic.smallest, np.maximum(error, size), error)
+    is_flushed = (size > error) & (size < error + arithmetic.smallest)
+    return np.where(is_flushed, size, error) if is_flushed.any() else error
 
 
 def least(numbers: Any) -> Any:

@@ -87,10 +87,11 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     if not balls and not in_doubt:
         return np.where(chosen.value, x, y)
     a, b = raw(x), raw(y)
-    value = np.where(chosen.value, a, b)
+    is_y = not chosen.value.any() and b.shape == np.broadcast_shapes(chosen.value.shape, a.shape, b.shape)
+    value = b if is_y else np.where(chosen.value, a, b)
     error: Any = None
     if in_doubt or not all(part.is_exact for part in balls):
-        error = np.where(chosen.value, radius(x), radius(y))
+        error = radius(y) if is_y else np.where(chosen.value, radius(x), radius(y))
     if in_doubt:
         midpoint, reach = enclosing(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
         is_bounded = np.isfinite(reach)

@@ -61,7 +61,8 @@ def plus_start(sums: Any, start: Any) -> Any:
         total = np.abs(raw(sums))
         absorbed = np.where(total < count * arithmetic.unit_roundoff * size, total, 0.0)
         most = np.fmin(most, 6 / np.sqrt(3) * np.sqrt(count) * arithmetic.unit_roundoff * size + absorbed)
-    error = found.radius + np.where(np.isfinite(found.value) & np.isfinite(most), most, 0.0)
+    is_finite = np.isfinite(found.value) & np.isfinite(most)
+    error = found.radius + (most if is_finite.all() else np.where(is_finite, most, 0.0))
     return Ball(found.value, error, found.arithmetic, max(found.terms, count + 1))
 
 

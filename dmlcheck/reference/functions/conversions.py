@@ -16,11 +16,9 @@ from dmlcheck.reference.arrays.data_types import (
     in_32_bits,
     is_float,
     limits,
-    narrowed,
     nearest,
     overflows,
     stored,
-    truncated,
     wrapped,
 )
 from dmlcheck.reference.ball.numbers import Ball, NoBound, hull, raw
@@ -28,20 +26,10 @@ from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
-def converted(x: Any, input_type: str, output_type: str) -> Any:
-    """Return numbers of one data type in another: floats rounded, floats as integers without their fraction.
-
-    Integers that do not fit wrap, or are undefined.
-    """
+def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
+    """Return numbers in another data type: in integers without their fraction, and what does not fit as measured."""
     if output_type in FORMATS:
         return to_floats(x, input_type, output_type)
-    return truncated(output_type, x) if input_type in FORMATS else narrowed(output_type, x)
-
-
-def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
-    """Return numbers in another data type as `converted`, with those that do not fit an integer type as measured."""
-    if output_type in FORMATS:
-        return converted(x, input_type, output_type)
     if isinstance(x, Ball) and not x.is_exact:
         raise NoBound("numbers with errors are cut off in one direction or the other")
     if input_type in FORMATS:
@@ -65,7 +53,7 @@ def _limited(x: Any, data_type: str) -> AsMeasured:
 def float_as(number: Any, output_type: str) -> Any:
     """Return a FLOAT as an element of a data type, of integers as `in_type_of`."""
     if output_type in FORMATS:
-        return converted(number, "FLOAT32", output_type)
+        return to_floats(number, "FLOAT32", output_type)
     return in_type_of(number, element(0, output_type))
 
 
@@ -146,11 +134,6 @@ def as_floats(x: Any) -> Any:
 def overflows_int32(sums: Any) -> Any:
     """Say which sums of products of 8-bit integers INT32 does not hold, the type in which they are added up."""
     return overflows("INT32", sums)
-
-
-def quantized(quotient: Any, zero_point: Any, output_type: str) -> PartlyUndefined:
-    """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is undefined."""
-    return PartlyUndefined(*_quantized(quotient, zero_point, output_type))
 
 
 def quantized_nan(quotient: Any, zero_point: Any, output_type: str, of_nan: float) -> AsMeasured:

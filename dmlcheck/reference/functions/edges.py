@@ -72,7 +72,7 @@ class SumsAtEdges(NamedTuple):
 
     def of_all(self, sums: Any) -> Any:
         """Return sums with the products of all of the filter."""
-        return np.where(self.unmet, np.nan, sums) if self.padded else sums
+        return np.where(self.unmet, np.nan, sums) if self.padded and np.any(self.unmet) else sums
 
     def results(self, activation: Nested, sums: Any) -> Any:
         """Return the results of an activation for sums."""

@@ -112,12 +112,6 @@ def joined(seen: Sequence[View]) -> View:
     return View([each.places[0] for each in seen], Window(*fields), tuple(each.tables[0] for each in seen))
 
 
-def by_dimension(seen: View) -> list[View]:
-    """Return a view of each dimension."""
-    rows = zip(seen.places, windows_by_dimension(seen.window), seen.tables, strict=True)
-    return [View([at], window, (table,)) for at, window, table in rows]
-
-
 def windows_by_dimension(window: Window) -> list[Window]:
     """Return the window of each dimension."""
     return list(map(Window, *map(zip, window)))

@@ -16,6 +16,7 @@ from dmlcheck.implementations.directml import serving
 from dmlcheck.implementations.directml.com import ComError
 from dmlcheck.implementations.directml.executor import FILL, GUARD
 from dmlcheck.implementations.directml.loading import CannotLoad, LoadedLibrary, Setup
+from dmlcheck.processes.messages import receive, send
 
 SETUP = ("libdirectml.so", "", "")
 LEVELS = [0x1000, 0x5000, 0x9000]
@@ -39,7 +40,7 @@ def machine() -> Iterator[Machine]:
 
 def serve(connection: Connection) -> None:
     """Serve as the body of a child does: the first message has the arguments."""
-    serving.serve(connection, *connection.recv())
+    serving.serve(connection, *receive(connection))
 
 
 @pytest.fixture
@@ -56,9 +57,9 @@ def serving_to() -> Iterator[Ask]:
     thread.start()
 
     def asked(question: Any) -> Any:
-        ours.send(question)
+        send(ours, question)
         assert ours.poll(60)
-        return ours.recv()
+        return receive(ours)
 
     try:
         yield asked
@@ -173,8 +174,8 @@ def test_an_access_violation_ends_the_process_that_serves(machine: Machine, monk
     monkeypatch.setattr(serving, "load", lambda _: LoadedLibrary(machine.dml, None, "none", None))
     monkeypatch.setattr(serving.Server, "create", create)
     ours, theirs = Pipe()
-    ours.send((SETUP, LEVELS))
-    ours.send(("create", ADD))
+    send(ours, (SETUP, LEVELS))
+    send(ours, ("create", ADD))
     with pytest.raises(OSError, match="access violation"):
         serve(theirs)
     ours.close()
@@ -190,7 +191,7 @@ def test_an_answer_that_nobody_waits_for_ends_it_without_an_error(
         return LoadedLibrary(machine.dml, None, "none", None)
 
     monkeypatch.setattr(serving, "load", load)
-    ours.send((SETUP, LEVELS))
+    send(ours, (SETUP, LEVELS))
     with pytest.raises(SystemExit):
         serve(theirs)
 
@@ -201,7 +202,7 @@ def test_who_asks_may_go_without_reading_the_answer(machine: Machine, monkeypatc
     ours, theirs = Pipe()
 
     def go() -> None:
-        ours.send((SETUP, LEVELS))
+        send(ours, (SETUP, LEVELS))
         assert ours.poll(60)
         ours.close()
 

@@ -11,7 +11,7 @@ import pytest
 from whole_models import attention_layer, fused_transformer, model, node, residual_block, save, weight
 
 from dmlcheck.onnx.model import bytes as module
-from dmlcheck.onnx.model.bytes import model_bytes
+from dmlcheck.onnx.model.bytes import in_pieces, model_bytes
 from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")
@@ -146,3 +146,10 @@ def test_messages_within_messages_have_a_limit() -> None:
 
 def length(size: int) -> bytes:
     return bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14])
+
+
+def test_a_model_in_pieces_holds_no_more_than_a_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_PROTOBUF", 1000)
+    assert sum(map(len, in_pieces(b"m", b"g", [bytes(900)]))) < 1000
+    with pytest.raises(ValueError, match="no protobuf has room"):
+        in_pieces(b"m", b"g", [bytes(500), bytes(500)])

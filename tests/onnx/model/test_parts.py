@@ -11,6 +11,7 @@ from whole_models import model, node, tensor
 from dmlcheck.onnx.model.parts import (
     SHAPE_OF,
     bytes_of_kind,
+    bytes_of_node,
     element_types,
     has_graphs,
     join_weights,
@@ -52,6 +53,14 @@ def test_a_model_of_one_node_has_its_constants_and_typed_inputs() -> None:
     (given,) = made.graph.input
     assert given.type == tensor("x", [4, 2]).type
     assert session(made).run(["y"], {"x": x})[0].tolist() == [[2, 2, 2]] * 4
+
+
+def test_the_bytes_of_a_node_are_those_of_its_model() -> None:
+    constants = {"w": constant("w", np.ones((2, 300))), "b": constant("b", [1.0] * 300), "other": constant("other", 1)}
+    x = {"x": np.ones((4, 2), np.float32)}
+    for each in (node("Gemm", "x w b", "y"), node("Relu", "x", "y"), node("Add", "x x", "y")):
+        found = b"".join(bytes_of_node(each, perceptron(), constants, x))
+        assert type(perceptron()).FromString(found) == model_of_node(each, perceptron(), constants, x)
 
 
 def test_nodes_read_from_outside_what_none_before_them_gives() -> None:

@@ -18,18 +18,15 @@ from dmlcheck.reference.arrays.data_types import (
     infinite,
     is_float,
     limits,
-    narrowed,
     nearest,
     numbers_for,
     overflows,
     represents,
-    truncated,
     unit_roundoff,
     width,
     wrapped,
 )
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.results import separated
 
 INF, NAN = float("inf"), float("nan")
 
@@ -151,28 +148,6 @@ def test_integers_of_32_bits_wrap(data_type: str, given: list[float], right: lis
     assert wrapped(data_type, np.array(given)).tolist() == right
 
 
-@pytest.mark.parametrize(
-    ("data_type", "given", "is_undefined"),
-    [
-        ("INT16", [32767, 32768, -32768, -32769], [False, True, False, True]),
-        ("UINT8", [255, 256, 0, -1], [False, True, False, True]),
-        ("INT4", [7, 8, -8, -9], [False, True, False, True]),
-    ],
-)
-def test_integers_that_do_not_fit_less_than_32_bits_are_undefined(
-    data_type: str, given: list[int], is_undefined: list[bool]
-) -> None:
-    value, where = separated(narrowed(data_type, np.array(given)))
-    assert value.tolist() == given
-    assert where.tolist() == is_undefined
-
-
-@pytest.mark.parametrize("data_type", ["INT32", "UINT32", "INT64", "UINT64", "FLOAT16"])
-def test_nothing_is_undefined_of_more_bits_or_of_floats(data_type: str) -> None:
-    x = np.array([2**40, -(2**40)])
-    assert narrowed(data_type, x) is x
-
-
 def test_floats_beyond_a_type_are_infinite() -> None:
     found = infinite("FLOAT16", np.array([65519.0, 65520.0, -1e6, np.nan]))
     np.testing.assert_array_equal(found, [65519, np.inf, -np.inf, np.nan])
@@ -182,25 +157,6 @@ def test_what_overflows_nothing_is_the_same_array() -> None:
     x = np.array([1.0, 2.0])
     assert wrapped("INT32", x) is x
     assert infinite("FLOAT32", x) is x
-
-
-@pytest.mark.parametrize(
-    ("data_type", "kept", "lost"),
-    [
-        ("INT8", [127.9, -128.9, -0.5], [128, -129, INF, NAN]),
-        ("UINT8", [255.9, -0.9, 0], [256, -1, -INF]),
-        ("INT64", [2.0**63 - 1024, -(2.0**63)], [2.0**63, -(2.0**63) - 2048]),
-        ("UINT64", [2.0**64 - 2048, 2.0**63], [2.0**64, -1]),
-    ],
-)
-def test_floats_lose_their_fraction_where_an_integer_type_has_what_is_left(
-    data_type: str, kept: list[float], lost: list[float]
-) -> None:
-    found = truncated(data_type, np.array([*kept, *lost], np.float64))
-    assert found.where.tolist() == [False] * len(kept) + [True] * len(lost)
-    assert found.value[: len(kept)].tolist() == [int(number) for number in kept]
-    floats = np.array([0.5, NAN])
-    assert truncated("FLOAT16", floats) is floats
 
 
 def test_an_array_of_floats_may_have_been_rounded_to_float16() -> None:

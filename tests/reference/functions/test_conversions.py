@@ -10,7 +10,6 @@ import pytest
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.functions.conversions import (
-    converted,
     difference,
     float_as,
     in_type_of,
@@ -30,14 +29,6 @@ def ways(x: Any, output_type: str, input_type: str = "FLOAT64") -> list[list[flo
 
 
 pytestmark = pytest.mark.usefixtures("quiet")
-
-
-def test_a_conversion_rounds_floats_drops_fractions_and_wraps_or_marks_integers() -> None:
-    assert np.array_equal(converted(np.array([0.1]), "FLOAT32", "FLOAT16"), np.array([0.1], np.float16))
-    assert converted(np.array([-1.5, 300]), "FLOAT32", "INT8").where.tolist() == [False, True]
-    assert converted(np.array([-1.5, 3]), "FLOAT32", "INT8").value.tolist() == [-1, 3]
-    assert converted(np.array([300, 7]), "INT32", "UINT8").where.tolist() == [True, False]
-    assert converted(np.array([2**40]), "INT64", "INT32").tolist() == [2**40]
 
 
 def test_a_float_becomes_an_element_of_any_type() -> None:
