@@ -41,7 +41,7 @@ def finish(
     is_stale = is_whole and _has_stale_entries(outcome)
     is_vain = is_whole and not outcome.is_shard and _is_compared_in_vain(summary)
     is_lacking = is_whole and not outcome.has_wrong_file and _lacks_cases(outcome, cases_of)
-    if outcome.seen:
+    if outcome.seen and outcome.empty:
         say_no_cases(outcome.empty)
     if outcome.has_wrong_file or is_stale or is_vain or is_lacking or not is_written:
         return Exit.WRONG_INPUT

@@ -342,13 +342,13 @@ def _judged(options: Options, plan: Plan, model: Target | None, cluster: Cluster
     found, models, single = _selected(options)
     read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
     inputs = [path for path in (*read, options.asked.inputs) if path]
-    info = options.info(said, earlier, is_selected=not plan.selection.is_all)
-    info = info._replace(against=_other(options.against, cluster))
+    against = _other(options.against, cluster)
     models = models_that_run(models, plan, is_elsewhere=cluster is not None)
     execution = _run_of(options, plan, model or found, models, cluster)
     if options.is_listing:
         return print_nodes(execution)
-    info = info._replace(model="" if model is None else judged_by(execution))
+    info = options.info(said, earlier, is_selected=not plan.selection.is_all)
+    info = info._replace(against=against, model="" if model is None else judged_by(execution))
     with Interrupts() as interrupts:
         reporters = open_reporters(console, options.wanted, info, inputs, lambda: execution.total)
         with interrupts.held():

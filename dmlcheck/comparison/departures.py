@@ -157,7 +157,7 @@ def scattered(x: Array, indices: Array, updates: Array, axis: int) -> Array:
 
 def scattered_nd(x: Array, indices: Array, updates: Array, x_count: int, indices_count: int) -> Array:
     """Return a tensor with updates at tuples of indices; those outside are counted on, all dimensions together."""
-    tuples, _ = last_dimensions(indices, indices_count)
+    tuples = last_dimensions(indices, indices_count)
     slices = np.ogrid[tuple(map(slice, x.shape[x.ndim - x_count + tuples.shape[-1] :]))]
     at = [with_ones_after(one, len(slices)) for one in np.moveaxis(tuples, -1, 0)]
     return _replaced(x, (*[0] * (x.ndim - x_count), *at, *slices), updates)

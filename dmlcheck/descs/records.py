@@ -49,10 +49,19 @@ class TensorDesc(NamedTuple):
         return False
 
     @property
+    def buffer_bytes(self) -> int:
+        """The size of the tensor's buffer: its own, and no less than its elements need."""
+        return max(self.implied_bytes, self.total_size or 0)
+
+    @property
     def implied_bytes(self) -> int:
-        """The minimum implied size in bytes: the extent, in whole bytes and rounded up to 4."""
-        size = (self.extent * DATA_TYPES[self.data_type].bits + 7) // 8
-        return (size + 3) // 4 * 4
+        """The minimum implied size in bytes: the span, rounded up to 4."""
+        return (self.span_bytes + 3) // 4 * 4
+
+    @property
+    def span_bytes(self) -> int:
+        """The bytes from the first to the last element, without the padding of the tensor's size."""
+        return (self.extent * DATA_TYPES[self.data_type].bits + 7) // 8
 
 
 class TensorPart(NamedTuple):

@@ -19,6 +19,16 @@ def notation(desc: OperatorDesc) -> dict[str, Any]:
     return {name: _plain(desc.values[name]) for name in desc.spec.fields if desc.values.get(name) is not None}
 
 
+def without_counts(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the fields of a desc in their notation, without the counts that follow from its arrays."""
+    fields, values = desc.spec.fields, desc.values
+    return {
+        name: value
+        for name, value in notation(desc).items()
+        if all(values.get(array) is None for array in fields[name].counts)
+    }
+
+
 def tensor_notation(tensor: TensorDesc) -> dict[str, Any]:
     """Return a tensor desc without the fields that say no more than leaving them out would."""
     fields: dict[str, Any] = {"DataType": tensor.data_type, "Sizes": list(tensor.sizes)}

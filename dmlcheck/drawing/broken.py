@@ -7,10 +7,10 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import without_counts
 from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import Raw
 from dmlcheck.drawing.repair import give
-from dmlcheck.drawing.shrink import without_counts
 from dmlcheck.drawing.suited import suit
 from dmlcheck.specs.names import DATA_TYPES, ENUMS
 from dmlcheck.specs.records import Field, OperatorSpec

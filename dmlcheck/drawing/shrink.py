@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.descs.write import notation
+from dmlcheck.descs.write import notation, without_counts
 from dmlcheck.drawing.chance import Chance
 from dmlcheck.drawing.draft import Raw
 from dmlcheck.drawing.repair import repaired
@@ -292,16 +292,6 @@ def simpler_descs(desc: OperatorDesc, level: str, step: ShrinkStep) -> Iterator[
             if text not in known:
                 known.add(text)
                 yield made
-
-
-def without_counts(desc: OperatorDesc) -> Raw:
-    """Return the fields of a desc without the counts that follow from arrays."""
-    fields = desc.spec.fields
-    return {
-        name: value
-        for name, value in notation(desc).items()
-        if all(desc.values.get(array) is None for array in fields[name].counts)
-    }
 
 
 def made_valid(spec: OperatorSpec, raw: Raw, level: str) -> OperatorDesc | None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.descs.write import notation
+from dmlcheck.descs.write import without_counts
 from dmlcheck.files.npy import npy_bytes
 from dmlcheck.files.yaml_text import flow, text
 from dmlcheck.folders.export_folder import free_name, safe_name, tensor_file
@@ -101,9 +101,7 @@ def _case_lines(files: _Files, case: Written) -> Iterator[str]:
 def desc_lines(desc: OperatorDesc) -> Iterator[str]:
     """Yield the lines of a valid desc, without the counts that follow from its arrays."""
     yield "desc:"
-    for name, value in notation(desc).items():
-        if all(desc.values.get(array) is None for array in desc.spec.fields[name].counts):
-            yield f"  {name}: {flow(value)}"
+    yield from (f"  {name}: {flow(value)}" for name, value in without_counts(desc).items())
 
 
 def _field_lines(files: _Files, case: str, field: str, given: Any, parts: Sequence[TensorPart]) -> Iterator[str]:

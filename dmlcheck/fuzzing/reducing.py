@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.descs.write import notation
+from dmlcheck.descs.write import notation, without_counts
 from dmlcheck.drawing.broken import broken_entry
 from dmlcheck.drawing.fitted import consistent, fitted
-from dmlcheck.drawing.shrink import STEPS, ShrinkStep, simpler_descs, weight, without_counts
+from dmlcheck.drawing.shrink import STEPS, ShrinkStep, simpler_descs, weight
 from dmlcheck.drawing.simpler_values import simpler_values, simplest, weight_of
 from dmlcheck.drawing.sound import is_sound
 from dmlcheck.fuzzing.answers import TrialAnswer

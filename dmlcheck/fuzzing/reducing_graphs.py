@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.descs.write import without_counts
 from dmlcheck.drawing.draft import Raw
 from dmlcheck.drawing.fitted import cut
 from dmlcheck.drawing.graphs import DrawnGraph, DrawnStep
@@ -21,7 +22,6 @@ from dmlcheck.drawing.shrink import (
     resizings,
     weight,
     with_defaults,
-    without_counts,
     without_fields,
 )
 from dmlcheck.drawing.simpler_values import weight_of as weight_of_values

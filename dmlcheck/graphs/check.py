@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files.document import Path
 from dmlcheck.graphs.records import Constant, GraphFile, Node, Step
-from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
+from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.validation import check
 
@@ -82,7 +82,7 @@ def checked(graph: GraphFile, check_desc: CheckDesc = _at_newest) -> Iterator[Ch
     for node in graph.nodes:
         made = CheckedDesc(None, node.findings) if node.findings else checked_once(node.operator, node.fields)
         wrong = (*made.findings, *edges.of_node(node, made.desc))
-        yield Checked(node.name, tuple(_at(finding, node.path) for finding in wrong), node, made)
+        yield Checked(node.name, tuple(finding.under(node.path) for finding in wrong), node, made)
     for finding in edges.of_outputs():
         yield Checked(graph.outputs[int(finding.path[-1])], (finding,))
 
@@ -94,10 +94,6 @@ def valid_steps(graph: GraphFile) -> Checking[tuple[Step, ...]]:
         yield from one.findings
         steps += [one.step] if one.step is not None else []
     return tuple(steps)
-
-
-def _at(finding: Finding, path: Path) -> Finding:
-    return finding.under(path)
 
 
 # ---- edges
@@ -218,7 +214,7 @@ def _byte_count(tensor: TensorDesc) -> int | None:
     strides = tensor.strides
     if 0 in tensor.sizes or len(tensor.sizes) > _MOST_DIMENSIONS or (strides and len(strides) != len(tensor.sizes)):
         return None
-    return (tensor.extent * DATA_TYPES[tensor.data_type].bits + 7) // 8
+    return tensor.span_bytes
 
 
 def _path(label: str) -> Path:

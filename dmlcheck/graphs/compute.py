@@ -16,7 +16,7 @@ from dmlcheck.reference.engine import ComputedOutput
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.layouts import Array, byte_count, from_bytes, to_bytes, wide_span
+from dmlcheck.values.layouts import Array, from_bytes, to_bytes, wide_span
 
 
 class Load(Protocol):
@@ -121,7 +121,7 @@ def _readers(steps: tuple[Step, ...]) -> dict[str, _Readers]:
         for part in step.desc.tensors(INPUT):
             name = step.inputs[part.label]
             known = readers.get(name, _Readers(number, part.tensor))
-            readers[name] = _Readers(number, max(known.largest, part.tensor, key=byte_count))
+            readers[name] = _Readers(number, max(known.largest, part.tensor, key=lambda tensor: tensor.span_bytes))
     return readers
 
 
@@ -147,7 +147,7 @@ def step_inputs(desc: OperatorDesc, data: Mapping[str, Array]) -> dict[str, Any]
 
 def _too_short(part: TensorPart, step: Step, held: Mapping[str, Array]) -> Iterable[Finding]:
     """Yield the finding about a step that reads more bytes than its producer wrote."""
-    name, needed = step.inputs[part.label], byte_count(part.tensor)
+    name, needed = step.inputs[part.label], part.tensor.span_bytes
     if needed > held[name].size:
         text = f"{part.label} of {step.name!r} reads {counted(needed, 'byte')}, and {held[name].size:,} are written"
         path: Path = (*step.path, "desc", *part.path)

@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files import npy
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.graphs.records import Constant, GraphFile
-from dmlcheck.values.layouts import Array, byte_count
+from dmlcheck.values.layouts import Array
 
 
 class Constants(NamedTuple):
@@ -26,7 +26,7 @@ class Constants(NamedTuple):
     def load(self, name: str, tensor: TensorDesc) -> Checking[Array | None]:
         """Return as many bytes of a constant as a tensor takes, or None if it has fewer or cannot be read."""
         constant = self.tensors[name]
-        needed = byte_count(tensor)
+        needed = tensor.span_bytes
         if constant.data is not None:
             data: Array | str = np.frombuffer(constant.data, dtype=np.uint8, count=min(needed, len(constant.data)))
         else:

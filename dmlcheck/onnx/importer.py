@@ -59,7 +59,7 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
     try:
         found = list(_cases(path))
     except Unreadable as wrong:
-        return _unreadable(source, wrong)
+        return Imported(source, problems=(wrong.diagnostic(),), document=Document(wrong.name, ""))
     cases = [case for case in found if isinstance(case, Written)]
     remarks = tuple(dict.fromkeys(f"left out: {reason}" for reason in found if isinstance(reason, Unmapped)))
     if not cases:
@@ -90,10 +90,6 @@ def _cases(path: str) -> Iterator[Written | Unmapped]:
 def _case(test: BackendTest, source: str) -> Written:
     """Return a test as a case; Unmapped where it cannot be one."""
     return own_case(test) or foreign_case(test, source)
-
-
-def _unreadable(source: str, wrong: Unreadable) -> Imported:
-    return Imported(source, problems=(wrong.diagnostic(),), document=Document(wrong.name, ""))
 
 
 def _name(path: str) -> str:

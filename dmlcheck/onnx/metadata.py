@@ -12,7 +12,6 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.specs.records import Tolerance
 
 PREFIX = "dmlcheck."  # the prefix of the keys in a model's metadata
 
@@ -39,7 +38,7 @@ def add(model: Any, case: Case, desc: OperatorDesc, given: Sequence[str]) -> Non
         "source": case.source,
         "note": case.note,
         "tags": list(case.tags) or None,
-        "tolerance": None if case.tolerance is None else tolerance_notation(case.tolerance),
+        "tolerance": None if case.tolerance is None else case.tolerance.notation,
         "given": list(given),
     }
     for key, value in kept.items():
@@ -64,14 +63,6 @@ def case_metadata(model: Any) -> dict[str, Any]:
         if not isinstance(kept[key], _KEPT.get(key, ())):
             return {}
     return kept
-
-
-def tolerance_notation(own: Tolerance) -> Any:
-    """Return a case's own tolerance as a case file has it."""
-    if own.exact:
-        return "exact"
-    limits = {"ulp": own.ulp, "absolute": own.absolute, "relative": own.relative, "reason": own.reason or None}
-    return {key: value for key, value in limits.items() if value is not None}
 
 
 # ---- where in a program a node comes from, if the program's exporter left that in the node

@@ -12,12 +12,11 @@ _STEPS = r"[^/\s]*/+|[^/\s]+"  # ordinary words, and parts of an address
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
-class Style:
+class Style(NamedTuple):
     """Colours, or none, and how many columns of a source line there is room for."""
 
-    def __init__(self, *, colour: bool = False, columns: int = _MOST_COLUMNS) -> None:
-        self.colour = colour
-        self.columns = columns
+    colour: bool = False
+    columns: int = _MOST_COLUMNS
 
     def __call__(self, text: str, name: str) -> str:
         """Return a text in a colour."""

@@ -67,20 +67,12 @@ def _case_lines(case: Case, desc: OperatorDesc, kept: Mapping[str, Mapping[str, 
         yield f"feature_level: {flow(case.feature_level)}"
     yield f"source: {flow(case.source or 'the case that was kept')}"
     if case.tolerance is not None:
-        yield f"tolerance: {flow(_tolerance(case))}"
+        yield f"tolerance: {flow(case.tolerance.notation)}"
     yield from desc_lines(desc)
     yield from _value_lines("inputs", case.inputs or {}, desc, kept.get("inputs", {}))
     if case.outputs is not None and case.gives_outputs:
         given = {name: raw for name, raw in case.outputs.items() if desc.parts.get(name)}
         yield from _value_lines("outputs", given, desc, kept.get("expected", {}))
-
-
-def _tolerance(case: Case) -> Any:
-    limit = case.tolerance
-    if limit is None or limit.exact:
-        return "exact"
-    given = {"ulp": limit.ulp, "absolute": limit.absolute, "relative": limit.relative, "reason": limit.reason or None}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def _value_lines(section: str, given: Mapping[str, Any], desc: OperatorDesc, kept: Mapping[str, Any]) -> Iterator[str]:

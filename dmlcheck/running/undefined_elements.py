@@ -47,7 +47,8 @@ def masks_of(computed: Mapping[str, ComputedOutput], *, with_measured: bool = Fa
 
     `with_measured` is for DirectML: where its results were measured, they are defined.
     """
-    masks = {name: output.unknown if with_measured else output.undefined for name, output in computed.items()}
+    marked = {name: output for name, output in computed.items() if output.undefined is not None}
+    masks = {name: output.unknown if with_measured else output.undefined for name, output in marked.items()}
     return {name: mask for name, mask in masks.items() if mask is not None and mask.any()}
 
 

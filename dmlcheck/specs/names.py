@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 OPERATOR_PREFIX = "DML_OPERATOR_"
@@ -275,6 +276,7 @@ def enum_prefix(enum: str) -> str:
 OTHER_NAMES = {"SCATTER_ELEMENTS": "SCATTER"}  # DirectML.h has both names for one operator, its page the second
 
 
+@lru_cache(maxsize=1024)  # results name few operators, each of them many times
 def short_operator(operator: str) -> str:
     """Return `ARGMAX` for `DML_OPERATOR_ARGMAX`; a name without the prefix comes back as it is.
 

@@ -305,6 +305,14 @@ class Tolerance(NamedTuple):
     ulp_per_exponent: float | None = None
     present: tuple[str, ...] = ()
 
+    @property
+    def notation(self) -> Any:
+        """A case's own tolerance as a case file has it."""
+        if self.exact:
+            return "exact"
+        own = {"ulp": self.ulp, "absolute": self.absolute, "relative": self.relative, "reason": self.reason or None}
+        return {key: value for key, value in own.items() if value is not None}
+
 
 class OperatorSpec(NamedTuple):
     """The spec of one operator.

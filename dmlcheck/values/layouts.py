@@ -62,11 +62,6 @@ def empty_buffer(tensor: TensorDesc) -> Array:
 # ---- bytes, two elements of 4 bits in one
 
 
-def byte_count(tensor: TensorDesc) -> int:
-    """Return how many bytes a tensor spans, without the padding of its size."""
-    return (tensor.extent * DATA_TYPES[tensor.data_type].bits + 7) // 8
-
-
 def to_bytes(tensor: TensorDesc, values: Array) -> Array:
     """Return the bytes of a tensor; 0xFF lies between the elements of a strided one."""
     return element_bytes(tensor.data_type, laid_out(tensor, values))
@@ -84,7 +79,7 @@ def element_bytes(data_type: str, elements: Array) -> Array:
 def from_bytes(tensor: TensorDesc, data: Array) -> Array:
     """Return the elements of a tensor in its bytes, in the shape of its sizes; of two 4-bit ones the low is first."""
     dtype = NUMPY_TYPES[tensor.data_type]
-    data = data[: byte_count(tensor)]
+    data = data[: tensor.span_bytes]
     if DATA_TYPES[tensor.data_type].bits >= 8:
         return viewed(tensor, data.view(dtype))
     halves = np.stack((data & 15, data >> 4), axis=-1).reshape(-1)

@@ -170,7 +170,7 @@ class _Reader(NamedTuple):
             yield self.mistyped(("buffer",), "buffer", raw, "a flat list of the buffer's elements")
             return None
         least = tensor.extent
-        total = max(tensor.total_size or 0, tensor.implied_bytes)
+        total = tensor.buffer_bytes
         most = max(least, total * 8 // DATA_TYPES[tensor.data_type].bits)
         label = f"{self.label}'s buffer"
         if not least <= len(raw) <= most:

@@ -62,9 +62,3 @@ def test_other_properties_of_a_model_are_passed_over_unless_they_are_no_text() -
     assert metadata.case_metadata(made) == {"case": "x"}
     entry.key = b"\xff"
     assert metadata.case_metadata(made) == {}
-
-
-def test_a_tolerance_is_written_as_a_case_file_has_it() -> None:
-    assert metadata.tolerance_notation(Tolerance(exact=True)) == "exact"
-    own = Tolerance(absolute=0.5, relative=0.25, reason="rounded by hand")
-    assert metadata.tolerance_notation(own) == {"absolute": 0.5, "relative": 0.25, "reason": "rounded by hand"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.records import SupportTable, Undefined, c_type
+from dmlcheck.specs.records import SupportTable, Tolerance, Undefined, c_type
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,9 @@ def test_every_type_is_one_of_c() -> None:
         "const INT*",
         "const UINT*",
     }
+
+
+def test_a_tolerance_is_written_as_a_case_file_has_it() -> None:
+    assert Tolerance(exact=True).notation == "exact"
+    own = Tolerance(absolute=0.5, relative=0.25, reason="rounded by hand")
+    assert own.notation == {"absolute": 0.5, "relative": 0.25, "reason": "rounded by hand"}

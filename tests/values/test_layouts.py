@@ -7,7 +7,7 @@ import pytest
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.load import load_spec
-from dmlcheck.values.layouts import byte_count, empty_buffer, from_bytes, laid_out, to_bytes, viewed, wide_span
+from dmlcheck.values.layouts import empty_buffer, from_bytes, laid_out, to_bytes, viewed, wide_span
 
 VALUES = np.array([[1, 2], [3, 4]], dtype=np.int16)
 
@@ -96,6 +96,6 @@ def test_two_elements_of_4_bits_are_a_byte_the_first_in_its_low_half(
 ) -> None:
     tensor = TensorDesc(data_type, (len(values),))
     given = np.array(values, dtype=np.int8 if data_type == "INT4" else np.uint8)
-    assert byte_count(tensor) == len(data)
+    assert tensor.span_bytes == len(data)
     assert to_bytes(tensor, given).tolist() == data
     assert from_bytes(tensor, np.array(data, dtype=np.uint8)).tolist() == values

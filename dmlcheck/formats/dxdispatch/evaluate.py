@@ -24,7 +24,7 @@ from dmlcheck.graphs.records import Graph, GraphFile, Step
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.validation import check
-from dmlcheck.values.layouts import byte_count, from_bytes, to_bytes, viewed
+from dmlcheck.values.layouts import from_bytes, to_bytes, viewed
 from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -224,7 +224,7 @@ def tensors_to_bind(graph: Graph) -> list[TensorPart]:
         for part in step.desc.tensors(INPUT):
             name = step.inputs[part.label]
             known = inputs.get(name)
-            if name in graph.inputs and (known is None or byte_count(known.tensor) < byte_count(part.tensor)):
+            if name in graph.inputs and (known is None or known.tensor.span_bytes < part.tensor.span_bytes):
                 inputs[name] = TensorPart(name, (name,), part.tensor)
         for part in step.desc.tensors(OUTPUT):
             name = step.outputs.get(part.label, "")

@@ -120,7 +120,7 @@ def _model(desc: OperatorDesc, resources: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource(tensor: TensorDesc, initial: dict[str, Any]) -> dict[str, Any]:
-    size = max(tensor.implied_bytes, tensor.total_size or 0)
+    size = tensor.buffer_bytes
     return {
         "initialValuesDataType": tensor.data_type,
         "initialValues": initial,

@@ -21,7 +21,7 @@ from dmlcheck.formats.dxdispatch.form import data_type, missing_key
 from dmlcheck.formats.dxdispatch.model import DEFERRED, DxModel, ModelCommand
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
-from dmlcheck.values.layouts import byte_count, to_bytes
+from dmlcheck.values.layouts import to_bytes
 from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.memory import available_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -299,7 +299,7 @@ def _bytes(part: TensorPart, command: ModelCommand, resources: Mapping[str, Reso
         yield Finding("unknown-key", path, {"where": "resources", "key": source.name}, help=help)
         return None
     offset = source.start * (source.size or NUMPY_TYPES[resource.data_type].itemsize)
-    needed = byte_count(part.tensor)
+    needed = part.tensor.span_bytes
     if offset + needed > resource.data.size:
         held = max(0, resource.data.size - offset)
         what = f"{source.name}, bound to {part.label},"

@@ -121,7 +121,7 @@ class DirectMLLibrary(Implementation):
 
         given = input_bytes(desc, inputs)
         parts = [each for field in desc.spec.outputs for each in _slots(desc, field.name)]
-        sizes = [None if each is None else _bytes_of(each[1]) for each in parts]
+        sizes = [None if each is None else each[1].buffer_bytes for each in parts]
         step, hresult, found = self._ask("run", tuple(image_of(desc)), self.options.flags, given, sizes)
         if step:
             raise _failure(step, LibraryAnswer(self.version, self._kept(hresult)))
@@ -219,7 +219,7 @@ def _bytes(tensor: TensorDesc, values: Array) -> bytes:
     from dmlcheck.values.layouts import to_bytes
 
     data = to_bytes(tensor, values).tobytes()
-    return data + bytes(max(tensor.implied_bytes, tensor.total_size or 0) - len(data))
+    return data + bytes(tensor.buffer_bytes - len(data))
 
 
 def output_of(tensor: TensorDesc, data: bytes) -> Array:
@@ -235,10 +235,6 @@ def _slots(desc: OperatorDesc, field: str) -> list[tuple[str, TensorDesc] | None
     """Return the tensors of a field as they are bound, None for one that is left out."""
     parts = desc.parts[field]
     return [(part.label, part.tensor) for part in parts] or [None]
-
-
-def _bytes_of(tensor: TensorDesc) -> int:
-    return max(tensor.implied_bytes, tensor.total_size or 0)
 
 
 def _failure(step: str, answer: LibraryAnswer) -> Exception:

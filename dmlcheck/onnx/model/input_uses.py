@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.onnx.model.file import all_nodes
+from dmlcheck.onnx.model.parts import whole_number
 
 # Through which an index, a mask or a length passes as it is.
 _PASSES = frozenset(
@@ -112,7 +113,7 @@ def _limit(node: Any, index: int, sizes: Mapping[str, Sequence[int]]) -> Iterato
     kind = node.op_type
     indexed = _INDEXES_AXIS.get(kind)
     if indexed is not None and indexed[0] == index:
-        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+        axis = whole_number(node, "axis", 0)
         of = sizes.get(node.input[indexed[1]], ())
         yield of[axis] if -len(of) <= axis < len(of) else 1
     elif (kind, index) in _INDEXES_ROWS:
@@ -160,7 +161,7 @@ class Reader(NamedTuple):
 
     def attribute(self, name: str, default: int) -> int:
         """Return an attribute that is a whole number."""
-        return next((int(one.i) for one in self.node.attribute if one.name == name), default)
+        return int(whole_number(self.node, name, default))
 
     def attributes(self, name: str, count: int, default: int) -> list[int]:
         """Return an attribute that is a list of whole numbers."""

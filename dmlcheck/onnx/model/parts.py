@@ -33,6 +33,11 @@ def _taken_from_outside(graph: Any) -> Iterator[str]:
     yield from (value.name for value in graph.output if value.name not in own)
 
 
+def whole_number(node: Any, name: str, default: Any) -> Any:
+    """Return an attribute of a node that is a whole number, without a look at the operator's schema."""
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
+
+
 def has_graphs(node: Any) -> bool:
     """Whether a node runs graphs of its own, as If and Loop do."""
     return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)

@@ -15,6 +15,7 @@ from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
+from dmlcheck.onnx.model.parts import whole_number
 from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, valued
 
 _COUNTABLE = 2**59  # elements: NumPy can hold the number of their bytes
@@ -232,16 +233,12 @@ def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opset
         return []
     if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:
         sizes = np.array(inputs[0].sizes, np.int64)
-        begin, end = (_attribute(node, name, default) for name, default in (("start", 0), ("end", None)))
+        begin, end = (whole_number(node, name, default) for name, default in (("start", 0), ("end", None)))
         return [sizes[begin:end] if node.op_type == "Shape" else np.array(sizes.prod(), np.int64)]
     if not inputs or any(value.numbers is None for value in inputs):
         return []
     results = _evaluated(node, [value.numbers for value in inputs], opsets)
     return results if all(result.size <= MOST_VALUES for result in results) else []
-
-
-def _attribute(node: Any, name: str, default: Any) -> Any:
-    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
 
 
 def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:

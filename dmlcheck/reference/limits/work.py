@@ -70,15 +70,13 @@ class _Limit:
 _LIMIT = _Limit()
 
 
-class Limited:
+class Limited(NamedTuple):
     """Limits the total time of the computations of a `with` block: beyond it they end with OutOfTime.
 
     One block at a time: the limit is that of the process, so that all threads have it.
     """
 
-    def __init__(self, seconds: float) -> None:
-        """Set the seconds of the block."""
-        self.seconds = seconds
+    seconds: float
 
     def __enter__(self) -> None:
         """Begin the block."""
