@@ -32,6 +32,7 @@ FUNCTIONS: dict[str, Any] = {
     "prod": np.prod,
     "mean": partial(np.mean, keepdims=True),
     "sum": partial(np.sum, keepdims=True),
+    "float16": np.float16,
     "float32": np.float32,
     "int32": np.int32,
     "inf": np.inf,

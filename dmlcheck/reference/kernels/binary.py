@@ -27,6 +27,7 @@ from dmlcheck.reference.functions.several_ways import (
 )
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
+from dmlcheck.specs.names import DATA_TYPES
 
 
 def quotient(a: Any, b: Any, *, output_type: str) -> Any:
@@ -86,7 +87,7 @@ def modulus(ufunc: np.ufunc) -> Kernel:
     return elementwise(formula, integers=integers, jumps=REMAINDERS)
 
 
-def power(input: Any, exponent: Any, *, output_type: str) -> Any:
+def power(input: Any, exponent: Any, *, exponent_type: str, output_type: str) -> Any:
     """x^y; NaN for a negative x unless y is a whole number.
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
@@ -94,15 +95,19 @@ def power(input: Any, exponent: Any, *, output_type: str) -> Any:
     of_0 = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
     if not of_0.any():
         return powers(input, exponent)
-    is_nan = of_values(lambda x, y: (x == 0) & (y == 0), input, exponent)
-    found = powers(np.where(of_0, np.where(is_nan, np.nan, 0.0), input), exponent)
+    if DATA_TYPES[exponent_type].bits == 16:
+        found = powers(input, np.where(of_0, 1.0, exponent))  # DirectML gives 0
+    else:
+        is_nan = of_values(lambda x, y: (x == 0) & (y == 0), input, exponent)
+        found = powers(np.where(of_0, np.where(is_nan, np.nan, 0.0), input), exponent)
     return as_measured_powers(found, of_0, of_0, output_type)
 
 
-def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
+def power_of_integers(input: Any, exponent: Any, *, exponent_type: str, output_type: str) -> Any:
     """x^y without its fraction, in 32 bits; undefined for 0 to the power of a number below 0.
 
-    For floats y, it is limited to the range of the type; undefined where rounding decides the whole number.
+    For y of 8 bits, and for floats y, it is limited to the range of the type; for floats it is undefined where rounding
+    decides the whole number.
     """
     if is_float(exponent):
         return _power_of_floats(input, exponent, output_type)
@@ -111,7 +116,10 @@ def power_of_integers(input: Any, exponent: Any, *, output_type: str) -> Any:
     whole = np.where(y < 0, inverse, np.power(x, np.maximum(y, 0)))
     is_measured = overflows(output_type, np.rint(np.float_power(x, np.maximum(y, 0))))
     is_measured = is_measured | (y < 0) & (np.abs(x) > 1) | (x == 0) & (y == 0)
-    return PartlyUndefined(AsMeasured(stored(whole, output_type), is_measured), (x == 0) & (y < 0))
+    found = stored(whole, output_type)
+    if DATA_TYPES[exponent_type].bits == 8:
+        found = np.clip(whole.astype(np.int32 if limits(output_type)[0] else np.uint32), *limits(output_type))
+    return PartlyUndefined(AsMeasured(found, is_measured), (x == 0) & (y < 0))
 
 
 def _power_of_floats(x: Any, y: Any, output_type: str) -> Any:
