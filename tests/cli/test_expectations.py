@@ -84,13 +84,6 @@ def test_what_cannot_be_updated_is_refused(words: list[str], said: str) -> None:
     assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
 
 
-def test_a_run_is_refused_with_what_is_wrong_with_the_file() -> None:
-    write("broken.yaml", "- {cases: 'a*', expect: failed}\n")
-    result = dmlcheck("run", "a.yaml", "--expectations", "broken.yaml")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "broken.yaml:1:3: error[missing-key]" in result.stderr
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_an_update_goes_through_no_link(folder: Path) -> None:
     write("a.yaml", WRONG)

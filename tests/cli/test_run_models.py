@@ -324,12 +324,6 @@ def test_a_wrong_command_line_is_said(words: tuple[str, ...], said: str) -> None
     assert said in " ".join(result.output.split())
 
 
-def test_what_is_no_model_is_said() -> None:
-    Path("model.onnx").write_bytes(b"no model at all")
-    result = run()
-    assert (result.exit_code, "error[onnx-syntax]" in result.output) == (2, True)
-
-
 def test_shards_are_merged_to_the_whole_run(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
     for index in ("1", "2"):

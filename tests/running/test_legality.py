@@ -10,7 +10,7 @@ from asked_library import E_INVALIDARG, AskedLibrary
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs import read as reading
-from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
+from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.files import yaml
 from dmlcheck.formats.registry import read_document
 from dmlcheck.implementations import Failure, LibraryAnswer
@@ -102,16 +102,6 @@ def test_what_a_negative_case_lists_is_a_note() -> None:
     assert (desc.errors, desc.is_valid) == (0, False)
 
 
-def test_a_list_that_is_not_what_was_found_is_an_error_beside_it() -> None:
-    (desc,) = all_of({**TOO_FAR, "invalid": ["REDUCE/C1"]})
-    assert set(rules(desc)) == {("REDUCE/C2", ERROR), ("diagnostics-mismatch", ERROR)}
-
-
-def test_at_another_level_than_its_own_a_negative_case_is_a_desc_like_any_other() -> None:
-    (desc,) = all_of({**TOO_FAR, "invalid": ["REDUCE/C2"]}, "5_0")
-    assert rules(desc) == [("REDUCE/C2", ERROR)]
-
-
 @pytest.mark.parametrize(
     ("more", "errors"),
     [
@@ -143,23 +133,6 @@ def test_of_a_case_without_an_operator_or_a_desc_the_form_alone_is_wrong() -> No
         assert all_problems(case, of_form) == of_form
 
 
-def test_what_is_wrong_with_a_file_comes_first_and_has_no_operator() -> None:
-    file, desc = all_of({"cases": [{**REDUCE, "name": "one"}], "extra": 1})
-    assert (file.operator, file.name, rules(file)) == (None, "a", [("unknown-key", ERROR)])
-    assert desc.is_valid
-
-
-def test_what_is_not_directml_is_noted_and_breaks_nothing() -> None:
-    content = {"resources": {}, "dispatchables": {"shader": {"type": "hlsl"}}, "commands": []}
-    (note,) = all_of(content)
-    assert (note.name, rules(note), note.is_valid, note.errors) == ("shader", [("not-directml", NOTE)], True, 0)
-
-
-def test_an_operator_that_there_is_not_keeps_its_name() -> None:
-    (desc,) = all_of({"operator": "ARGMAXX", "desc": {}})
-    assert (desc.operator, rules(desc)) == ("ARGMAXX", [("unknown-operator", ERROR)])
-
-
 def test_a_legal_desc_that_is_known_to_come_out_wrong_has_a_note_and_stays_legal() -> None:
     tensor = {"DataType": "FLOAT16", "Sizes": [2, 3]}
     known = {**REDUCE, "desc": {**REDUCE["desc"], "InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [2, 1]}}}  # type: ignore[dict-item]
@@ -168,25 +141,6 @@ def test_a_legal_desc_that_is_known_to_come_out_wrong_has_a_note_and_stays_legal
     (note,) = desc.notes
     assert (note.rule, note.severity, note.pointer, note.line) == ("known-deviation", NOTE, "operator", 1)
     assert all_of(REDUCE)[0].notes == ()
-
-
-@pytest.mark.parametrize(
-    ("version", "count"), [(None, 1), ("1.6.0", 0), ("1.7.0", 1), ("1.8.1", 1), ("1.8.2", 0), ("1.15.0", 0)]
-)
-def test_notes_may_be_those_of_one_version_of_directml(version: str | None, count: int) -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [1, 4, 3, 3]}
-    desc = {
-        "InputTensor": tensor,
-        "FilterTensor": {"DataType": "FLOAT32", "Sizes": [4, 1, 1, 1]},
-        "OutputTensor": tensor,
-        "Mode": "CROSS_CORRELATION",
-        "Direction": "FORWARD",
-        **{name: [1, 1] for name in ("Strides", "Dilations")},
-        **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
-        "GroupCount": 4,
-    }
-    (found,) = all_of({"operator": "CONVOLUTION", "desc": desc}, directml_version=version)
-    assert (found.errors, len(found.notes)) == (0, count)
 
 
 def test_a_desc_that_is_not_legal_and_a_negative_case_have_no_notes() -> None:

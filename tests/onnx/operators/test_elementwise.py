@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import computed, float32, node_of
-from onnx_nodes import Desc, agrees, descs, fields, floats, found, node, zeros
+from onnx_nodes import agrees, fields, floats, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
@@ -39,14 +38,6 @@ def test_of_two_operands_the_smaller_is_repeated(type: str, attributes: Any, ope
     assert made.operator == f"ELEMENT_WISE_{operator}"
     assert made.fields["ATensor"].strides is None
     assert made.fields["BTensor"].strides == (0, 1)
-
-
-def test_a_shift_goes_to_the_left_or_to_the_right() -> None:
-    y = zeros(2, dtype="uint32")
-    with pytest.raises(Unmapped, match="the direction of BitShift is 'UP'; it must be 'LEFT' or 'RIGHT'"):
-        found("BitShift", [y, y], y, direction="UP")
-    with pytest.raises(Unmapped, match="is None"):
-        found("BitShift", [y, y], y)
 
 
 def test_powers_and_choices_have_names_of_their_own() -> None:
@@ -89,14 +80,6 @@ def test_a_search_for_neither_infinity_is_refused() -> None:
 # ---- before opset 7, and of other types
 
 
-def test_before_opset_7_an_input_may_begin_at_an_axis() -> None:
-    x, y = np.arange(18, dtype=np.float32).reshape(2, 3, 3), floats(10, 20, 30)
-    assert agrees(found("Add", [x, y], x + y[:, None], opset=6, axis=1, broadcast=1))
-    assert agrees(found("Add", [x, y], x + y, opset=6, broadcast=1))
-    assert agrees(found("Add", [x, y], x + y, opset=7))
-    assert agrees(found("Pow", [x, y[:2] / 10], x ** floats(1, 2)[:, None, None], opset=6, axis=0, broadcast=1))
-
-
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
 def test_signed_bits_are_shifted_as_unsigned_ones(dtype: str) -> None:
     x, by = np.array([-3, 5, 1], dtype), np.array([1, 2, 7], dtype)
@@ -137,25 +120,6 @@ def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
 # ---- of any number of inputs
 
 
-SIX = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
-
-
-@pytest.mark.parametrize("type", ["Max", "Mean", "Min", "Sum"])
-def test_a_single_input_is_copied(type: str) -> None:
-    made = found(type, [SIX], SIX)
-    assert made.operator == "ELEMENT_WISE_IDENTITY"
-    assert agrees(made)
-
-
-@pytest.mark.parametrize(("type", "expected"), [("Max", [4, 5, 3]), ("Min", [0, -5, -3]), ("Sum", [6, 0, 0])])
-def test_inputs_are_combined_one_after_the_other(type: str, expected: list[float]) -> None:
-    inputs = [np.array(row, np.float32) for row in ([0, 5, 3], [2, -5, -3], [4, 0, 0])]
-    (made,) = computed(node_of(type, inputs, float32(3)))
-    assert made.tolist() == expected
-    (alone,) = computed(node_of(type, inputs[:1], float32(3)))
-    assert alone.tolist() == [0, 5, 3]
-
-
 def operators(name: str, inputs: list[Any], output: Any, **attributes: Any) -> list[str]:
     return [made.operator for made in provider_steps(node(name, inputs, output, **attributes))]
 
@@ -168,38 +132,8 @@ def test_inputs_are_taken_two_by_two(name: str, operator: str) -> None:
     assert operators(name, [X, X, zeros(3), X], X) == [own] * 3
 
 
-def test_a_further_input_is_combined_with_the_result_so_far() -> None:
-    first, second = provider_steps(node("Sum", [zeros(3), X, zeros(2, 1)], zeros(2, 3)))
-    assert first.fields["ATensor"].strides == (0, 0, 0, 1)
-    assert second.fields["ATensor"].strides == (0, 0, 1, 0)
-    assert second.fields["BTensor"].buffer is first.fields["OutputTensor"].buffer
-
-
 def test_a_mean_of_more_than_two_is_a_sum_that_is_scaled() -> None:
     assert operators("Mean", [X, X], X) == ["ELEMENT_WISE_MEAN"]
     *sums, scaled = provider_steps(node("Mean", [X, zeros(3), X, X], X))
     assert [made.operator for made in sums] == ["ELEMENT_WISE_ADD"] * 3
     assert (scaled.operator, scaled.fields["ScaleBias"]) == ("ELEMENT_WISE_IDENTITY", {"Scale": 0.25, "Bias": 0})
-
-
-def test_a_mean_of_three_is_computed() -> None:
-    inputs = [np.array(row, np.float32) for row in ([0, 5], [2, -5], [7, 3])]
-    (made,) = computed(node_of("Mean", inputs, float32(2)))
-    assert made == pytest.approx([3, 1])
-
-
-OWN = "com.microsoft."
-
-
-QUERY = zeros(2, 5, 32)
-
-
-BIASED = {"ATensor": "FLOAT32 1 2 5 32", "BTensor": "FLOAT32 1 2 5 32 by 0 0 0 1", "OutputTensor": "FLOAT32 1 2 5 32"}
-
-
-def test_bias_and_skipped_input_are_added_one_after_the_other() -> None:
-    plain = {**BIASED, "BTensor": "FLOAT32 1 2 5 32"}
-    assert descs(f"{OWN}BiasAdd", [QUERY, zeros(32), QUERY], QUERY) == [
-        Desc("ELEMENT_WISE_ADD", BIASED, "1_0"),
-        Desc("ELEMENT_WISE_ADD", plain, "1_0"),
-    ]

@@ -45,31 +45,6 @@ def test_attention_of_three_tensors_has_the_scale_of_its_heads() -> None:
     assert attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32), scale=0.5).fields["Scale"] == 0.5
 
 
-def test_five_dimensions_are_stacked_tensors() -> None:
-    made = attention(zeros(2, 5, 4, 3, 8))
-    assert made.fields["StackedQueryKeyValueTensor"].shape == (2, 5, 4, 3, 8)
-    assert "QueryTensor" not in made.fields
-    made = attention(QUERY, zeros(2, 7, 4, 2, 8))
-    assert (made.fields["StackedKeyValueTensor"].shape, "KeyTensor" in made.fields) == ((2, 7, 4, 2, 8), False)
-
-
-def test_keys_and_values_of_four_dimensions_are_those_of_earlier_steps() -> None:
-    made = attention(QUERY, zeros(2, 4, 7, 8), zeros(2, 4, 7, 8))
-    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 7, 8)
-    assert not {"KeyTensor", "ValueTensor"} & made.fields.keys()
-    earlier = zeros(2, 4, 3, 8)
-    made = attention(QUERY, zeros(2, 4, 7, 8), zeros(2, 4, 7, 8), None, None, None, earlier, earlier)
-    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 7, 8)
-
-
-def test_a_past_of_no_steps_is_left_out() -> None:
-    key, empty, earlier = zeros(2, 7, 32), zeros(2, 4, 0, 8), zeros(2, 4, 3, 8)
-    made = attention(QUERY, key, key, None, None, None, earlier, earlier)
-    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 3, 8)
-    made = attention(QUERY, key, key, None, None, None, empty, empty)
-    assert not {"PastKeyTensor", "PastValueTensor"} & made.fields.keys()
-
-
 @pytest.mark.parametrize(
     ("sizes", "kind", "shape"),
     [
@@ -84,15 +59,6 @@ def test_a_mask_goes_by_its_dimensions(sizes: tuple[int, ...], kind: str, shape:
     made = attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32), None, zeros(*sizes, dtype="int32"))
     mask = made.fields["MaskTensor"]
     assert (made.fields["MaskType"], getattr(mask, "shape", None)) == (kind, shape)
-
-
-def test_bias_and_earlier_steps_have_fields_of_their_own() -> None:
-    keys = zeros(2, 7, 32)
-    past = zeros(2, 4, 3, 8)
-    made = attention(QUERY, keys, keys, zeros(96), None, zeros(2, 4, 5, 10), past, past)
-    assert made.fields["BiasTensor"].shape == (96,)
-    assert made.fields["RelativePositionBiasTensor"].shape == (2, 4, 5, 10)
-    assert made.fields["PastKeyTensor"].shape == past.shape
 
 
 # ---- Attention
@@ -115,65 +81,6 @@ def test_attention_multiplies_stacks_and_attends() -> None:
         STACKED,
         attend(),
     ]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "kind", "mask"),
-    [
-        ((2,), "KEY_SEQUENCE_LENGTH", "INT32 1 2"),
-        ((4,), "KEY_SEQUENCE_END_START", "INT32 2 2"),
-        ((2, 5), "BOOLEAN", "INT32 2 4 5 5 by 5 0 0 1"),
-        ((2, 5, 5), "BOOLEAN", "INT32 2 4 5 5 by 25 0 5 1"),
-        ((2, 1, 5, 5), "BOOLEAN", "INT32 2 4 5 5 by 25 0 5 1"),
-    ],
-)
-def test_the_mask_of_attention_repeats_to_all_pairs(sizes: tuple[int, ...], kind: str, mask: str) -> None:
-    made = descs(f"{OWN}Attention", [QUERY, WEIGHTS, None, zeros(*sizes, dtype="int32")], QUERY, num_heads=4)
-    assert made == [product(None), STACKED, attend(kind, MaskTensor=mask)]
-
-
-def test_a_mask_for_more_steps_is_cut() -> None:
-    mask = zeros(2, 1, 9, 9, dtype="int32")
-    *_, cut, last = descs(f"{OWN}Attention", [QUERY, WEIGHTS, None, mask], QUERY, num_heads=4)
-    assert cut == Desc(
-        "SLICE1",
-        {
-            "InputTensor": "INT32 2 4 9 9 by 81 0 9 1",
-            "OutputTensor": "INT32 2 4 5 5",
-            "InputWindowOffsets": [0, 0, 0, 0],
-            "InputWindowSizes": [2, 4, 5, 5],
-            "InputWindowStrides": [1, 1, 1, 1],
-        },
-        "2_1",
-    )
-    assert last == attend("BOOLEAN", MaskTensor="INT32 2 4 5 5")
-
-
-def test_values_of_another_size_are_cut_off_before_the_heads_are_stacked() -> None:
-    """64 columns are query and key, 16 the value: four heads of four elements."""
-    inputs = [QUERY, zeros(32, 80), None, None, None, zeros(2, 4, 5, 5)]
-    made = descs(f"{OWN}Attention", inputs, zeros(2, 5, 16), num_heads=4, qkv_hidden_sizes=[32, 32, 16], scale=0.5)
-    assert [each.operator for each in made] == [
-        "GEMM",
-        "SLICE1",
-        "SLICE1",
-        "ELEMENT_WISE_IDENTITY",
-        "MULTIHEAD_ATTENTION",
-    ]
-    _, query_key, value, stacked, last = made
-    assert (query_key.fields["OutputTensor"], query_key.fields["InputWindowOffsets"]) == ("FLOAT32 2 5 64", [0, 0, 0])
-    assert (value.fields["OutputTensor"], value.fields["InputWindowOffsets"]) == ("FLOAT32 2 5 16", [0, 0, 64])
-    assert stacked.fields["InputTensor"] == "FLOAT32 2 5 4 2 8 by 320 64 8 32 1"
-    assert last.fields == {
-        "ValueTensor": "FLOAT32 2 5 16",
-        "StackedQueryKeyTensor": "FLOAT32 2 5 4 2 8",
-        "RelativePositionBiasTensor": "FLOAT32 2 4 5 5",
-        "OutputTensor": "FLOAT32 2 5 16",
-        **NUMBERS,
-        "Scale": 0.5,
-        "MaskType": "NONE",
-    }
-    assert {each.level for each in made} == {"1_0", "3_0", "4_0", "6_1"}
 
 
 @pytest.mark.parametrize(
@@ -247,20 +154,6 @@ def test_quantized_attention_with_earlier_steps_cuts_and_joins_them() -> None:
     )
     fields = {"InputTensors": [present, present], "OutputTensor": "FLOAT32 2 2 4 8 8", "Axis": 0}
     assert joined == Desc("JOIN", fields, "3_0")
-
-
-def test_quantized_attention_without_zero_points_and_steps_is_three_descs() -> None:
-    inputs = [zeros(2, 5, 32, dtype="int8"), zeros(32, 96, dtype="int8"), None, zeros(1), zeros(96)]
-    multiply, stacked, last = descs(f"{OWN}QAttention", inputs, QUERY, num_heads=4)
-    assert not {"AZeroPointTensor", "BZeroPointTensor", "BiasTensor"} & multiply.fields.keys()
-    assert multiply.fields["BScaleTensor"] == "FLOAT32 96"
-    assert (stacked, last) == (STACKED, attend())
-
-
-def test_earlier_steps_of_other_sizes_are_refused() -> None:
-    inputs = [QUERY, WEIGHTS, BIAS, zeros(), zeros(), None, None, None, zeros(2, 2, 3, 3, 8)]
-    with pytest.raises(Unmapped, match="earlier steps have the sizes"):
-        descs(f"{OWN}QAttention", inputs, QUERY, zeros(2, 2, 4, 8, 8), num_heads=4)
 
 
 @pytest.mark.parametrize(

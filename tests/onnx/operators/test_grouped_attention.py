@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import Array, Desc, agrees, descs, node, only, zeros
+from onnx_nodes import Array, Desc, descs, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
@@ -67,37 +67,6 @@ def test_a_query_sees_the_cache_and_the_keys_up_to_its_own(length: int, past: in
     assert np.abs(made[1][0] - key).max() == 0
 
 
-def test_one_desc_is_a_case() -> None:
-    """After two steps, in a cache that has room for six; the present keys and values are strided."""
-    given = inputs(1, 2)
-    sums, key = expected(given, 2)
-    present = [
-        np.concatenate([cache, np.zeros((1, KEY_HEADS, 4, HEAD), np.float32)], 2)
-        for cache in given[3:5]
-        if cache is not None
-    ]
-    for held, x in zip(present, given[1:3], strict=True):
-        held[0, :, 2] = apart(x, KEY_HEADS)[:, 0] if x is not None else 0
-    assert present[0][0, :, :3] == pytest.approx(key)
-    one = node(NAME, given, sums.astype(np.float32), *present, num_heads=HEADS, kv_num_heads=KEY_HEADS)
-    made = only(one)
-    assert made.fields["OutputPresentKeyTensor"].strides == (2 * 6 * HEAD, 6 * HEAD, HEAD, 1)
-    assert agrees(made)
-
-
-def test_a_window_hides_what_came_before() -> None:
-    given = inputs(2, 3)
-    more = {"num_heads": HEADS, "kv_num_heads": KEY_HEADS, "local_window_size": 2}
-    made = computed(node_of(NAME, given, *outputs(2, 5), **more))
-    assert np.abs(made[0] - expected(given, 3, window=2)[0]).max() < 1e-6
-
-
-def test_a_cache_may_hold_more_than_its_steps() -> None:
-    given = inputs(1, 2, held=6)
-    made = computed(node_of(NAME, given, *outputs(1, 6), num_heads=HEADS, kv_num_heads=KEY_HEADS))
-    assert np.abs(made[0] - expected(given, 2)[0]).max() < 1e-6
-
-
 def rotated(x: Array, heads: int, cosines: Array, sines: Array, past: int) -> Array:
     parts = x.reshape(1, x.shape[1], heads, HEAD)
     a, b = parts[..., : HEAD // 2], parts[..., HEAD // 2 :]
@@ -126,17 +95,7 @@ def test_what_directml_does_not_have_is_refused(change: dict[str, Any], message:
         computed(node_of(NAME, inputs(1, 2), *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS, **change))
 
 
-def test_sequences_that_end_at_different_steps_are_refused() -> None:
-    given = inputs(1, 2)
-    given[5] = np.array([2, 1], np.int32)
-    with pytest.raises(Unmapped, match=r"sequences that end at \[1, 2\]"):
-        computed(node_of(NAME, given, *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS))
-
-
 # ---- as the provider makes it
-
-
-QUERY = zeros(2, 5, 32)  # four heads of eight elements
 
 
 SCALE = 0.35355338  # 1 / sqrt(8), rounded to FLOAT32
@@ -173,40 +132,3 @@ def of_groups(length: int) -> Desc:
 
 def test_one_step_of_groups_is_one_desc() -> None:
     assert grouped(1, "float32") == [of_groups(1)]
-
-
-def test_several_steps_of_groups_have_no_past() -> None:
-    zero = Desc("FILL_VALUE_CONSTANT", {"OutputTensor": "INT32 2", "ValueDataType": "INT32", "Value": 0}, "4_0")
-    assert grouped(5, "float32") == [zero, of_groups(5)]
-
-
-def test_groups_of_half_precision_are_computed_in_float32() -> None:
-    *before, last, one, two, three = grouped(1, "float16")
-    assert [each.fields for each in before] == [
-        {"InputTensor": f"FLOAT16 2 1 {size}", "OutputTensor": f"FLOAT32 2 1 {size}"} for size in (32, 16, 16)
-    ]
-    assert last == of_groups(1)
-    sizes = ("2 1 32", "2 2 9 8", "2 2 9 8")
-    assert [each.fields for each in (one, two, three)] == [
-        {"InputTensor": f"FLOAT32 {size}", "OutputTensor": f"FLOAT16 {size}"} for size in sizes
-    ]
-    assert {each.operator for each in (*before, one, two, three)} == {"CAST"}
-    assert {each.level for each in (*before, one)} == {"3_1"}
-
-
-def test_packed_query_key_and_value_of_groups_are_refused() -> None:
-    with pytest.raises(Unmapped, match="has no input 1"):
-        descs(NAME, [zeros(2, 1, 64)], QUERY, num_heads=4, kv_num_heads=2)
-
-
-@pytest.mark.parametrize(
-    ("inputs", "heads", "said"),
-    [
-        ([zeros(2, 4, 5, 8), QUERY, QUERY], 4, r"have \[4, 3, 3\] dimensions, not 3 each"),
-        ([QUERY, QUERY, QUERY], 33, "of 33 heads in 32 elements"),
-    ],
-)
-def test_grouped_attention_that_has_no_desc_is_refused(inputs: list[Any], heads: int, said: str) -> None:
-    present = zeros(2, 2, 5, 8)
-    with pytest.raises(Unmapped, match=said):
-        descs(NAME, inputs, QUERY, present, present, num_heads=heads, kv_num_heads=2)

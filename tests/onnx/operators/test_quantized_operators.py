@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import node_of
-from onnx_nodes import Array, Desc, agrees, descs, fields, found, zeros
+from onnx_nodes import Array, Desc, descs, fields, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
@@ -40,16 +40,6 @@ def test_numbers_of_rows_and_columns_lie_along_them() -> None:
         found("QLinearMatMul", [whole(3), *inputs[1:]], whole(4))
 
 
-def test_zero_points_of_integer_products_may_be_left_out() -> None:
-    a, b, output = whole(2, 3), whole(3, 4), zeros(2, 4, dtype="int32")
-    assert shapes(found("MatMulInteger", [a, b], output)) == {"A": (2, 3), "B": (3, 4), "Output": (2, 4)}
-    made = found("MatMulInteger", [a, b, None, whole(4)], output)
-    assert made.operator == "MATRIX_MULTIPLY_INTEGER"
-    assert shapes(made)["BZeroPoint"] == (1, 4)
-    assert "AZeroPointTensor" not in made.fields
-    assert shapes(found("MatMulInteger", [a, b, whole(2, 1), None], output))["AZeroPoint"] == (2, 1)
-
-
 def test_convolutions_have_one_scale_or_one_for_each_channel() -> None:
     x, weights, output = whole(1, 4, 5, 5), whole(6, 2, 3, 3), whole(1, 6, 3, 3)
     one, bias = zeros(), zeros(6, dtype="int32")
@@ -69,29 +59,6 @@ def test_convolutions_have_one_scale_or_one_for_each_channel() -> None:
     assert (shapes(made)["InputZeroPoint"], shapes(made)["FilterZeroPoint"]) == (ones, channels)
 
 
-def test_a_product_to_floats_repeats_its_bias() -> None:
-    a, b, one = whole(5, 2, 3), whole(3, 4), zeros()
-    made = found("com.microsoft.MatMulIntegerToFloat", [a, b, one, zeros(4), whole(), None, zeros(4)], zeros(5, 2, 4))
-    assert made.operator == "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
-    assert shapes(made) == {
-        "A": (5, 2, 3), "AScale": (1, 1, 1), "AZeroPoint": (1, 1, 1),
-        "B": (5, 3, 4), "BScale": (1, 1, 4), "Bias": (5, 2, 4), "Output": (5, 2, 4),
-    }  # fmt: skip
-    assert made.fields["BiasTensor"].strides == (0, 0, 1)
-
-
-def test_a_quantized_sum_repeats_its_addends() -> None:
-    one, point = zeros(), whole(1)
-    inputs = [whole(2, 3), one, point, whole(3), one, None, one, point]
-    made = found("com.microsoft.QLinearAdd", inputs, whole(2, 3))
-    assert made.operator == "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
-    assert shapes(made) == {
-        "A": (2, 3), "AScale": (1, 1), "AZeroPoint": (1, 1), "B": (2, 3), "BScale": (1, 1), "Output": (2, 3),
-        "OutputScale": (1, 1), "OutputZeroPoint": (1, 1),
-    }  # fmt: skip
-    assert made.fields["BTensor"].strides == (0, 1)
-
-
 def test_a_quantized_average_has_a_window() -> None:
     x, one, point = whole(1, 2, 5, 5), zeros(), whole()
     attributes = {"kernel_shape": [3, 3], "strides": [2, 2], "count_include_pad": 1}
@@ -102,45 +69,6 @@ def test_a_quantized_average_has_a_window() -> None:
         "IncludePadding": 1,
     }  # fmt: skip
     assert shapes(made)["OutputScale"] == (1, 1, 1, 1)
-
-
-def test_a_quantized_average_of_one_dimension_of_places_has_two() -> None:
-    """(1 + 2) / 2 is 1.5 and (2 + 6) / 2 is 4, by scales of 2 and 1: 3 and 8."""
-    x, two, one, point = np.array([[[1, 2, 6]]], np.uint8), np.float32(2), np.float32(1), np.uint8(0)
-    y = np.array([[[3, 8]]], np.uint8)
-    inputs = [np.asarray(given) for given in (x, two, point, one, point)]
-    made = found("com.microsoft.QLinearAveragePool", inputs, y, kernel_shape=[2])
-    assert made.fields["InputTensor"].shape == (1, 1, 1, 3)
-    assert agrees(made)
-
-
-def test_an_average_of_channels_last_reads_and_writes_through_strides() -> None:
-    """DmlOperatorQLinearAveragePooling.cpp: 8x6 pixels of 3 channels."""
-    x, one, point = whole(2, 8, 6, 3), zeros(), whole()
-    made = found(
-        "com.microsoft.QLinearGlobalAveragePool", [x, one, point, one, point], whole(2, 1, 1, 3), channels_last=1
-    )
-    assert fields(made)["WindowSize"] == [8, 6]
-    assert shapes(made)["Input"] == (2, 3, 8, 6)
-    assert made.fields["InputTensor"].strides == (144, 1, 18, 3)
-    attributes = {"kernel_shape": [2, 2], "strides": [2, 2], "channels_last": 1}
-    made = found("com.microsoft.QLinearAveragePool", [x, one, point, one, point], whole(2, 4, 3, 3), **attributes)
-    assert (shapes(made)["Output"], made.fields["OutputTensor"].strides) == ((2, 3, 4, 3), (36, 1, 9, 3))
-
-
-def test_a_global_average_takes_all_pixels() -> None:
-    x, one, point = whole(2, 3, 8, 6), zeros(), whole()
-    (made,) = descs("com.microsoft.QLinearGlobalAveragePool", [x, one, point, one, point], whole(2, 3, 1, 1))
-    assert (made.fields["WindowSize"], made.fields["InputTensor"], made.level) == ([8, 6], "UINT8 2 3 8 6", "6_2")
-
-
-def test_scales_of_quantized_products_are_floats() -> None:
-    """(4 - 0) * 0.5 * (3 - 1) * 2 = 8, and 8 / 4 + 1 = 3."""
-    half, zero, one = np.array([0.5], np.float16), np.array([0], np.uint8), np.array([1], np.uint8)
-    inputs = [np.array([[4]], np.uint8), half, zero, np.array([[3]], np.uint8), 4 * half, one, 8 * half, one]
-    made = found("QLinearMatMul", inputs, np.array([[3]], np.uint8))
-    assert made.fields["AScaleTensor"].dtype == np.float32
-    assert agrees(made)
 
 
 # ---- as several descs
@@ -156,17 +84,6 @@ def scaled(operator: str, sizes: str) -> Desc:
     first, last = tensors if operator == "DEQUANTIZE" else tensors[::-1]
     numbers = {"ScaleTensor": f"FLOAT32 {sizes} by 0 0 0 0", "ZeroPointTensor": f"UINT8 {sizes} by 0 0 0 0"}
     return Desc(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": first, **numbers, "OutputTensor": last}, "1_0")
-
-
-def test_a_quantized_sigmoid_is_computed_in_floating_point() -> None:
-    x = zeros(2, 3, dtype="uint8")
-    made = descs(f"{OWN}QLinearSigmoid", [x, SCALE, ZERO, SCALE, ZERO], x)
-    plain = {"InputTensor": "FLOAT32 1 1 2 3", "OutputTensor": "FLOAT32 1 1 2 3"}
-    assert made == [
-        scaled("DEQUANTIZE", "1 1 2 3"),
-        Desc("ACTIVATION_SIGMOID", plain, "1_0"),
-        scaled("QUANTIZE", "1 1 2 3"),
-    ]
 
 
 def test_quantized_tensors_are_joined_in_floating_point() -> None:
@@ -233,15 +150,6 @@ def test_weights_in_blocks_are_read_by_each_batch() -> None:
         "Beta": 0,
     }
     assert made == [Desc("DEQUANTIZE", blocks, "6_3"), Desc("GEMM", product, "4_0")]
-
-
-def test_weights_of_eight_bits_without_zero_points_have_scales_alone() -> None:
-    x, weights = zeros(5, 32, dtype="float16"), zeros(16, 2, 16, dtype="uint8")
-    first, _ = descs(
-        f"{OWN}MatMulNBits", [x, weights, zeros(32, dtype="float16")], zeros(5, 16, dtype="float16"), N=16, K=32, bits=8
-    )
-    assert (first.fields["InputTensor"], first.fields["QuantizationType"]) == ("UINT8 16 32", "SCALE")
-    assert first.fields["QuantizationTensors"] == ["FLOAT16 16 2"]
 
 
 @pytest.mark.parametrize(

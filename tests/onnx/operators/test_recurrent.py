@@ -25,13 +25,6 @@ def sizes(made: Counterpart) -> dict[str, tuple[int, ...]]:
     return {name: value.shape for name, value in made.fields.items() if isinstance(value, TensorRef)}
 
 
-def types(made: Counterpart) -> list[dict[str, Any]]:
-    return [
-        {name.removeprefix("ACTIVATION_"): value for name, value in each.items()}
-        for each in made.fields["ActivationDescs"]
-    ]
-
-
 def test_every_tensor_has_four_dimensions() -> None:
     lengths = np.array([1, 5, 3], np.int32)
     more = [zeros(2, 32), lengths, zeros(2, 3, 4), zeros(2, 3, 4), zeros(2, 12)]
@@ -51,56 +44,6 @@ def test_every_tensor_has_four_dimensions() -> None:
         "OutputCellSingleTensor": (1, 2, 3, 4),
     }
     assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
-
-
-def test_what_is_left_out_stays_out() -> None:
-    made = found("GRU", [*tensors("GRU"), None, None, zeros(1, 3, 4)], None, zeros(1, 3, 4))
-    assert set(sizes(made)) == {
-        "InputTensor", "WeightTensor", "RecurrenceTensor", "HiddenInitTensor", "OutputSingleTensor",
-    }  # fmt: skip
-    assert (fields(made)["Direction"], fields(made)["LinearBeforeReset"]) == ("FORWARD", False)
-
-
-def test_the_batch_may_be_the_first_dimension() -> None:
-    x = np.arange(30, dtype=np.float32).reshape(3, 5, 2)
-    state, sequence = (np.arange(n, dtype=np.float32) for n in (12, 60))
-    inputs = [x, *tensors("RNN")[1:], None, None, state.reshape(3, 1, 4)]
-    made = found("RNN", inputs, sequence.reshape(3, 5, 1, 4), state.reshape(3, 1, 4), layout=1)
-    assert np.array_equal(made.fields["InputTensor"].values, x.transpose(1, 0, 2)[None])
-    assert np.array_equal(made.fields["HiddenInitTensor"].values[0, 0], state.reshape(3, 4))
-    assert np.array_equal(made.fields["OutputSequenceTensor"].values[:, 0], sequence.reshape(3, 5, 4).swapaxes(0, 1))
-    assert np.array_equal(made.fields["OutputSingleTensor"].values[0, 0], state.reshape(3, 4))
-
-
-@pytest.mark.parametrize(
-    ("type", "own"), [("RNN", ["TANH"]), ("GRU", ["SIGMOID", "TANH"]), ("LSTM", ["SIGMOID", "TANH", "TANH"])]
-)
-def test_without_activations_they_are_the_usual_ones(type: str, own: list[str]) -> None:
-    made = found(type, tensors(type), zeros(5, 1, 3, 4))
-    assert [each["Type"] for each in types(made)] == [f"ACTIVATION_{name}" for name in own]
-    both = found(type, tensors(type, 2), zeros(5, 2, 3, 4), direction="bidirectional")
-    assert types(both) == types(made) * 2
-
-
-def test_numbers_go_to_the_activations_that_have_them() -> None:
-    names = ["Affine", "Tanh", "hardSigmoid", "LeakyRelu", "ThresholdedRelu", "Softplus"]
-    made = found(
-        "LSTM",
-        tensors("LSTM", 2),
-        zeros(5, 2, 3, 4),
-        direction="bidirectional",
-        activations=names,
-        activation_alpha=[2.0, 0.25, 0.5],
-        activation_beta=[3.0],
-    )
-    assert types(made) == [
-        {"Type": "ACTIVATION_LINEAR", "Alpha": 2, "Beta": 3},
-        {"Type": "ACTIVATION_TANH"},
-        {"Type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.25, "Beta": 0.5},
-        {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.5},
-        {"Type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 1},
-        {"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1},
-    ]
 
 
 def test_attributes_become_fields() -> None:
