@@ -177,6 +177,8 @@ class Ball(_Inexact):
     @property
     def radius(self) -> Array:
         """The radii, 0 for exact numbers."""
+        if self._radius is not None and self._radius.shape == self.value.shape:
+            return self._radius
         return np.broadcast_to(0.0 if self._radius is None else self._radius, self.value.shape)
 
     def operand(self) -> tuple[Array, Array | None]:
