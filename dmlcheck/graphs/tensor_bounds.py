@@ -57,6 +57,9 @@ class TensorBounds:
         self.terms = max(self.terms, bound.terms)
 
     def _put(self, places: Any, value: Array, radius: Array) -> None:
+        if isinstance(places, slice) and places.stop - places.start == self.radius.size:
+            self.value, self.radius = _of_its_own(value), _of_its_own(radius)
+            return
         if self.value is None:
             self.value = np.zeros(self.radius.size, value.dtype)
         elif self.value.dtype != value.dtype:
@@ -90,6 +93,12 @@ class TensorBounds:
         buffer = np.zeros(self.tensor.extent, elements.dtype)
         viewed(self.tensor, buffer)[...] = elements.reshape(self.tensor.sizes)
         return buffer
+
+
+def _of_its_own(x: Array) -> Array:
+    """Return an array, copied if it is a part of a larger one, or repeats the elements of another."""
+    is_whole = x.flags.c_contiguous and (x.base is None or getattr(x.base, "nbytes", 0) == x.nbytes)
+    return x if is_whole else x.copy()
 
 
 def _run(at: Array) -> Any:

@@ -149,7 +149,7 @@ def _bounds(
             found = _computed(tile._replace(operands=_chosen(tile.operands, picked[only])), arithmetic)
             at = positions(asked[labels[only]].shape, tile.where, (), picked[only])
             ((_, value, is_undefined),) = blocks(found)
-            yield labels[only], at, _bound(desc, labels[only], value, is_undefined, np.arange(at.size))
+            yield labels[only], at, _bound(desc, labels[only], value, is_undefined, _counted(0, at.size))
             continue
         mask = None if tile.of_element is None else picked[only]
         if mask is not None and tile.of_element is not None and _are_few(mask):
@@ -164,7 +164,7 @@ def _bounds(
                 label, mask = labels[name], picked[name]
                 for cut, value, is_undefined in blocks(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
-                    own = np.arange(at.size) if is_all(mask[cut]) else np.flatnonzero(mask[cut])
+                    own = _counted(0, at.size) if is_all(mask[cut]) else np.flatnonzero(mask[cut])
                     yield label, at, _bound(desc, label, value, is_undefined, own)
 
 
@@ -329,6 +329,22 @@ def is_all(mask: Array) -> bool:
     return bool(mask.all() if any(mask.strides) or not mask.size else mask.item(0))
 
 
+def _counted(start: int, stop: int) -> Array:
+    """Return the whole numbers from one up to another, of an array that is kept; it may not be written."""
+    if stop > _MOST_KEPT:
+        return np.arange(start, stop)
+    kept = _KEPT[0]  # which another thread may replace
+    if stop > kept.size:
+        kept = np.arange(min(2 * stop, _MOST_KEPT))
+        kept.flags.writeable = False
+        _KEPT[0] = kept
+    return kept[start:stop]
+
+
+_KEPT: list[Array] = [np.arange(0)]
+_MOST_KEPT = 1 << 20
+
+
 def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Array:
     """Return the row-major positions in an output of the elements that a mask picks at `cut` of the part at `where`.
 
@@ -339,7 +355,7 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
     is_whole = is_all(mask)
     if is_whole and steps == _packed(sizes):
-        return np.arange(start, start + mask.size)
+        return _counted(start, start + mask.size)
     if sizes and not is_whole and 8 * np.count_nonzero(mask) < mask.size:
         numbers = np.unravel_index(np.flatnonzero(mask), sizes)
         return start + sum((own * step for own, step in zip(numbers, steps, strict=True)), np.zeros(1, np.int64))

@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
@@ -23,7 +23,9 @@ from dmlcheck.implementations import (
 )
 from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.limits.work import OutOfTime, TooMuchWork
-from dmlcheck.running.undefined_elements import Masks, masks_of
+
+if TYPE_CHECKING:
+    from dmlcheck.running.undefined_elements import Masks
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 
@@ -93,6 +95,7 @@ def computed(
     try:
         if is_reference(implementation):
             from dmlcheck.reference import engine
+            from dmlcheck.running.undefined_elements import masks_of
 
             outputs = engine.evaluate(desc, inputs)
             own = {name: output.values for name, output in outputs.items()}

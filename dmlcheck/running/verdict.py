@@ -196,12 +196,12 @@ def _known(judged: JudgedOutputs, limits: Limits) -> tuple[Deviation, ...]:
 
 def _farthest(mask: Any, expected: Any, actual: Any) -> Any:
     """Return a mask of the element that is farthest off among those in a mask."""
-    places = mask.nonzero()
+    places = np.flatnonzero(mask)
     with np.errstate(invalid="ignore"):  # infinities
-        off = abs(actual[places].astype(float) - expected[places])
-    chosen = mask & False
-    chosen[tuple(each[off.argmax()] for each in places)] = True
-    return chosen
+        off = abs(actual.reshape(-1)[places].astype(float) - expected.reshape(-1)[places])
+    chosen = np.zeros(mask.size, dtype=bool)
+    chosen[places[off.argmax()]] = True
+    return chosen.reshape(mask.shape)
 
 
 def _is_wrong(output: OutputResult) -> bool:

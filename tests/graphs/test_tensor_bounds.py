@@ -50,3 +50,13 @@ def test_bounds_of_runs_and_of_other_places_are_put_there(places: list[int]) -> 
     others = np.delete(np.arange(6), at)
     assert not made.value[others].any()
     assert not made.radius[others].any()
+
+
+def test_bounds_of_all_elements_are_taken_as_they_are_unless_they_are_a_part_of_others() -> None:
+    values, radii = np.arange(8.0), np.full(4, 0.5)
+    found = TensorBounds(TensorDesc("INT32", (4,)), (-np.inf, np.inf))
+    found.put(np.arange(4), Bound(values[4:], radii, np.zeros(4, bool), 1, is_rounded=True))
+    assert found.value is not None
+    assert found.value.tolist() == [4, 5, 6, 7]
+    assert not np.shares_memory(found.value, values)
+    assert found.radius is radii

@@ -17,7 +17,7 @@ from products_of import built as built_products
 
 import dmlcheck
 from dmlcheck.comparison.compare import Differing
-from dmlcheck.reference.bounds import arithmetic_of, bounds, positions
+from dmlcheck.reference.bounds import arithmetic_of, bounds, is_all, positions
 from dmlcheck.reference.limits.precision import Precision
 
 Array = np.ndarray[Any, Any]
@@ -51,6 +51,23 @@ def test_positions_are_those_of_the_elements_in_row_major_order(where: Any) -> N
             found = positions(sizes, where, cut, np.asarray(mask))
             assert found.dtype == np.int64
             assert found.tolist() == np.asarray(part)[mask].tolist()
+
+
+@pytest.mark.parametrize("count", [1, 3, 70_000, 5, (1 << 20) + 1, 70_001])
+def test_positions_of_all_elements_are_their_numbers(count: int) -> None:
+    """Masks that are true everywhere may repeat one element."""
+    for mask in (np.ones((1, count), bool), np.broadcast_to(np.True_, (1, count))):
+        assert is_all(mask)
+        for row in (0, 1):
+            found = positions((2, count), (slice(row, row + 1),), (), mask)
+            assert np.array_equal(found, np.arange(count * row, count * (row + 1)))
+
+
+def test_a_mask_is_true_everywhere_if_its_elements_are() -> None:
+    masks = [np.array([True, False]), np.broadcast_to(np.False_, (2, 3)), np.zeros(0, bool), np.array(True)]
+    assert [is_all(mask) for mask in masks] == [False, False, True, True]
+    rows = np.broadcast_to(np.array([[True], [False]]), (2, 3))
+    assert [is_all(mask) for mask in (rows, rows[:1], rows[1:])] == [False, True, False]
 
 
 def test_positions_reach_beyond_32_bits() -> None:

@@ -177,6 +177,8 @@ class Ball(_Inexact):
     @property
     def radius(self) -> Array:
         """The radii, 0 for exact numbers."""
+        if self._radius is not None and self._radius.shape == self.value.shape:
+            return self._radius
         return np.broadcast_to(0.0 if self._radius is None else self._radius, self.value.shape)
 
     def operand(self) -> tuple[Array, Array | None]:
@@ -189,11 +191,10 @@ class Ball(_Inexact):
             wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
             if self._radius is not None and self._radius.any():
                 error = plus(error, self.radius)
-            size = np.abs(wide)
-            if not of.least(size) >= self.arithmetic.smallest:
+            if of.has_small(self.value if self.value.dtype.kind == "f" else wide, self.arithmetic.smallest):
+                size, none = np.abs(wide), plus(0.0, error)
                 is_small = (size < self.arithmetic.smallest) & (size > 0)
-                if is_small.any():
-                    error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
+                error = np.where(is_small, np.maximum(none, size), none)
             self._operand = wide, error
         return self._operand
 

@@ -210,6 +210,19 @@ def largest(numbers: Any) -> Any:
     return np.maximum.reduce(numbers, axis=None, initial=0.0)
 
 
+def has_small(numbers: Array, smallest: float) -> bool:
+    """Whether some floats are smaller than a size, but not 0; no array of all sizes is made."""
+    flat = numbers.reshape(-1) if numbers.flags.c_contiguous else numbers.ravel(order="K")
+    return any(_has_small(np.abs(flat[at : at + _RUN]), smallest) for at in range(0, flat.size, _RUN))
+
+
+def _has_small(sizes: Array, smallest: float) -> bool:
+    return not least(sizes) >= smallest and bool(((sizes < smallest) & (sizes > 0)).any())
+
+
+_RUN = 1 << 15  # elements that stay in the cache
+
+
 # ---- functions of elements
 
 

@@ -30,8 +30,7 @@ def radius(x: Any) -> Array:
 
 def of_array(x: Array, arithmetic: Arithmetic) -> Ball:
     """Return the elements of an array as exact balls; with `has_overflows`, infinity and NaN as any number."""
-    is_finite = np.isfinite(x)
-    if not arithmetic.has_overflows or is_finite.all():
+    if not arithmetic.has_overflows or (is_finite := np.isfinite(x)).all():
         return Ball(x, 0.0, arithmetic)
     return Ball(np.where(is_finite, x, x.dtype.type(0)), np.where(is_finite, 0.0, np.inf), arithmetic)
 

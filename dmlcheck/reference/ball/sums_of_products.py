@@ -137,13 +137,19 @@ def _scaled(x: Array) -> _Scaled | None:
     np.abs(scaled, out=scaled)
     low = float(least(scaled))
     if low == 0:
-        if np.count_nonzero(scaled) < np.count_nonzero(x):
+        if np.count_nonzero(scaled == 0) > np.count_nonzero(x == 0):
             return None
-        low = float(np.min(scaled, where=scaled > 0, initial=np.inf))
+        low = _least_above_0(scaled)
     return _Scaled(x, scaled, unit, low * unit / most)
 
 
 _MOST = 2.0**200
+
+
+def _least_above_0(sizes: Array) -> float:
+    """Return the least of FLOAT32 numbers that is not 0: of sizes the bits have the order of the numbers."""
+    bits = sizes.view(np.uint32) - np.uint32(1)  # 0 comes last
+    return float(np.uint32(int(bits.min()) + 1).view(np.float32))
 
 
 def product(a: Any, b: Any) -> Any:

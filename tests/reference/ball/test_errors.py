@@ -16,6 +16,7 @@ from dmlcheck.reference.ball.errors import (
     corners,
     correctly_rounded,
     flushed,
+    has_small,
     is_certain,
     of_a_constant,
     of_a_quotient,
@@ -176,3 +177,26 @@ def test_the_sums_on_the_way_and_the_terms_that_they_absorb() -> None:
     squares, absorbed = on_the_way(wide(1, 2, 1e-9, 3), None, wide(0), U)
     assert squares.tolist() == pytest.approx([1 + 9 + 9 + 36])
     assert absorbed.tolist() == [1e-9]
+
+
+# ---- small numbers
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("place", [0, 40_000, 99_999])
+def test_a_small_number_is_found_wherever_it_is(place: int, dtype: Any) -> None:
+    x = np.zeros((100, 1000), dtype)
+    x.reshape(-1)[::3] = 2.0**-126
+    assert not has_small(x, 2.0**-126)
+    x.reshape(-1)[place] = -(2.0**-127)
+    for each in (x, x.T, x[::-1], np.asfortranarray(x)):
+        assert has_small(each, 2.0**-126)
+    assert not has_small(x[:0], 2.0**-126)
+
+
+def test_results_that_may_be_denormal_reach_0() -> None:
+    """Those whose error reaches 0 anyway do not change, nor does a result that is 0."""
+    size = np.array([0.0, 2.0**-127, 2.0**-126, 2.0**-125, 2.0**-127, 1.0])
+    error = np.array([0.0, 0.0, 2.0**-130, 2.0**-126, 2.0**-120, 2.0**-24])
+    right = [0.0, 2.0**-127, 2.0**-126, 2.0**-126, 2.0**-120, 2.0**-24]
+    assert flushed(size, error, FLOAT32).tolist() == right

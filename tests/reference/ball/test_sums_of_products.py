@@ -10,7 +10,7 @@ import pytest
 from balls import FLOAT32, allowed, likely
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, product_of_parts, radius, sum_of_products
-from dmlcheck.reference.ball.sums_of_products import ProductSums
+from dmlcheck.reference.ball.sums_of_products import ProductSums, _scaled
 
 
 @pytest.mark.parametrize(
@@ -182,6 +182,17 @@ def test_the_same_factors_are_multiplied_once() -> None:
     assert len(calls) == 2
     assert products.of(x.copy(), y) is not products
     assert products.of(x, y.copy()) is not products
+
+
+@pytest.mark.parametrize("least", [1.0, 2.0**-60, 2.0**-140])
+def test_zeros_are_no_least_number_of_a_factor(least: float) -> None:
+    scaled = _scaled(np.array([[0.0, 4.0, -least], [0.0, -1.5, 2.0]]))
+    assert scaled is not None
+    assert scaled.span == least / 4
+
+
+def test_a_factor_whose_least_numbers_would_become_0_is_not_scaled() -> None:
+    assert _scaled(np.array([[0.0, 4.0, 2.0**-180]])) is None
 
 
 @pytest.mark.usefixtures("all_are_large")
