@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Any] = {
     "tuple": tuple,
     "cropped": departures.cropped,
     "extended": departures.extended,
+    "low_as_signed": departures.low_as_signed,
     "lower": departures.lower,
     "of_visible": departures.of_visible,
     "opened": departures.opened,
