@@ -383,6 +383,7 @@ def test_importing_and_validating_load_neither_numpy_nor_what_draws(code: str) -
     assert loaded & {"numpy", "rich", "click", "jsonschema"} == set()
 
 
+@pytest.mark.slow
 def test_loading_cases_does_not_load_numpy(case_file: Path) -> None:
     loaded = modules_after(f"import dmlcheck\nassert len(dmlcheck.load_cases({str(case_file)!r})) == 4")
     assert loaded & {"numpy", "rich", "click"} == set()

@@ -298,6 +298,7 @@ def test_an_inaccurate_expectation_is_a_warning_and_with_strict_a_failure() -> N
     assert "again: dmlcheck run --strict --expected-within 3 off.yaml::off" in failed.stdout
 
 
+@pytest.mark.slow
 def test_the_plugin_costs_nothing_where_it_is_not_used() -> None:
     script = "import sys, dmlcheck.pytest_plugin; assert not {'numpy', 'yaml', 'click', 'rich'} & sys.modules.keys()"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

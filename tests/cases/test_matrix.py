@@ -145,6 +145,7 @@ def test_the_cases_of_all_matrices_of_a_file_count_together() -> None:
     assert rules_of(file) == [("file-too-large", 5, 24)]
 
 
+@pytest.mark.slow
 def test_a_matrix_over_shared_values_is_bounded_in_time_and_memory(tmp_path: Path) -> None:
     digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
     levels = "".join(f"  L{level}: &l{level} [{', '.join([f'*l{level - 1}'] * 10)}]\n" for level in range(1, 5))

@@ -119,6 +119,7 @@ def test_powershell_is_told_what_a_command_does_and_may_quote_words() -> None:
     assert answer("powershell", "'show'", "'GEM'") == ["plain\tGEMM\tGEMM"]
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_knows_powershell() -> None:
     result = spawned(_DMLCHECK_COMPLETE="powershell_complete", COMP_WORDS="dmlcheck\nval", COMP_CWORD="val")
     assert result.stdout.decode().startswith("plain\tvalidate\t")

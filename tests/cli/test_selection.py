@@ -205,6 +205,7 @@ def test_the_name_of_a_case_with_a_matrix_is_that_of_all_that_it_makes(
     assert computed.count("OutputTensor") == len(ids)
 
 
+@pytest.mark.slow
 def test_listing_needs_no_numpy(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX, encoding="utf-8")
     script = (

@@ -101,6 +101,7 @@ def test_a_file_of_known_results_is_told_in_part() -> None:
     assert f"known.yaml has {WORDS}; the others are not listed" in result.stderr
 
 
+@pytest.mark.slow
 def test_of_very_many_variables_the_first_are_named_and_no_closest_is_looked_for() -> None:
     variables = {f"variable{number}": [1] for number in range(5000)}
     desc = {f"field{number}": f"${{varable{number}}}" for number in range(5000)}

@@ -185,6 +185,7 @@ def test_a_program_that_reads_no_more_is_not_waited_for() -> None:
     assert messages(found["cases"][2]) == ["sums closed its standard input instead of answering"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fine", [sums.STDERR, sums.TWICE, sums.CHATTY])
 def test_an_endless_standard_error_a_second_answer_and_a_blank_line_cost_nothing(fine: int) -> None:
     write("a.yaml", 1, fine, 2, fine, 3)
@@ -192,6 +193,7 @@ def test_an_endless_standard_error_a_second_answer_and_a_blank_line_cost_nothing
     assert [case["outcome"] for case in found["cases"]] == ["passed"] * 5
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_an_output_that_is_elsewhere_is_not_read() -> None:
     write("a.yaml", sums.LINK, 2)
@@ -495,6 +497,7 @@ def test_inputs_in_any_order_in_memory_are_written_in_row_major_order(keeping: A
     assert (data[-8:], b"'fortran_order': False" in data) == (b"\1\0\2\0\3\0\4\0", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "written"),
     [(2**53, 2**53), (2**53 + 1, "9007199254740993"), (2**64 - 1, "18446744073709551615")],
@@ -508,6 +511,7 @@ def test_whole_numbers_that_doubles_do_not_hold_are_texts(keeping: Any, value: i
     assert asked()["desc"]["Value"] == written
 
 
+@pytest.mark.slow
 def test_an_array_of_objects_is_not_unpickled(keeping: Any) -> None:
     np.save("answer.npy", np.array([print], dtype=object), allow_pickle=True)
     tensor = {"DataType": "INT16", "Sizes": [1, 1, 1, 1]}

@@ -41,6 +41,7 @@ def test_the_executable_is_judged_on_what_it_wrote(folder: Path) -> None:
     assert report["device"] == "Stand-in Adapter"
 
 
+@pytest.mark.slow
 def test_a_wrong_expectation_fails(folder: Path) -> None:
     (folder / "a.yaml").write_text(CASES.replace("[[6], [15]]", "[[6], [16]]"), encoding="utf-8")
     report = run(installed(folder / "bin"), "-k", "strides")
@@ -67,6 +68,7 @@ def judged(case: Any) -> tuple[str, str, bool]:
     return case["outcome"], case["reason"], case["computed"]
 
 
+@pytest.mark.slow
 def test_an_executable_has_to_refuse_a_desc_that_is_not_valid_at_the_level_of_the_run(folder: Path) -> None:
     """The stand-in sums INT64 at any level."""
     (case,) = run(installed(folder / "bin"), "-k", "on-purpose", "--feature-level", "3_0")["cases"]

@@ -70,6 +70,7 @@ def test_tensors_come_from_the_process(implementation: ModelProcess) -> None:
     assert implementation.ran_elsewhere
 
 
+@pytest.mark.slow
 def test_nodes_together_run_as_the_implementation_optimizes_them(implementation: ModelProcess) -> None:
     assert asked(implementation, "add", is_optimized=True)["y"].tolist() == [2, 3, 4]
 
@@ -100,6 +101,7 @@ def test_what_an_implementation_raises_comes_with_its_traceback(implementation: 
     assert "in run_model" in found.traceback
 
 
+@pytest.mark.slow
 def test_what_cannot_be_sent_is_no_result(implementation: ModelProcess) -> None:
     problem = asked(implementation, "secret").finding.params["problem"]
     assert problem.startswith("returned an object that cannot be sent to another process: ")

@@ -203,6 +203,7 @@ def test_a_busy_child_is_killed_at_once(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_busy_child_may_have_a_shutdown_time(folder: Path) -> None:
     """It ends its work in order; one that does not do so in time is killed."""
@@ -214,6 +215,7 @@ def test_a_busy_child_may_have_a_shutdown_time(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_children_are_ended_all_at_a_time() -> None:
     children = [Child("asked_process") for _ in range(3)]
     assert [child.ask(("echo", 1), SOON) for child in children] == [1, 1, 1]
@@ -221,6 +223,7 @@ def test_children_are_ended_all_at_a_time() -> None:
     assert [child.process.returncode for child in children] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_the_end_of_the_parent_ends_a_child_that_is_busy() -> None:
     code = (
         "import os\nfrom dmlcheck.processes.child import Child\nchild = Child('asked_process')\n"

@@ -201,6 +201,7 @@ def test_an_address_where_nothing_is_is_refused(monkeypatch: pytest.MonkeyPatch)
     gc.collect()  # clients that did not connect: dask waits forever where one is collected while another one starts
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no masks of signals")
 @pytest.mark.parametrize(("address", "is_held"), [("tcp://host:1", False), ("", True)])
 def test_an_interrupt_ends_the_wait_for_a_scheduler(

@@ -119,6 +119,7 @@ def test_a_start_takes_none_of_the_time_of_a_job() -> None:
     pool.close()
 
 
+@pytest.mark.slow
 def test_a_job_may_be_run_before_those_that_are_pending(pool: Pool[Any]) -> None:
     """As a finding is reduced between two draws."""
     items = pool.through((Asking("echo", number) for number in range(8)), 3)
@@ -126,6 +127,7 @@ def test_a_job_may_be_run_before_those_that_are_pending(pool: Pool[Any]) -> None
     assert found == [(number, -number) for number in range(8)]
 
 
+@pytest.mark.slow
 def test_a_job_that_is_far_ahead_waits_for_its_turn(pool: Pool[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_AHEAD", 5)
     ahead = Asking("messages", 1000)
@@ -135,6 +137,7 @@ def test_a_job_that_is_far_ahead_waits_for_its_turn(pool: Pool[Any], monkeypatch
     assert [item for _, item in items] == [*range(1000), "end"]
 
 
+@pytest.mark.slow
 def test_children_of_jobs_that_nobody_waits_for_are_ended(pool: Pool[Any]) -> None:
     items = pool.through([Asking("echo", 1), Asking("sleep", 60), Asking("sleep", 60)])
     assert next(items)[1] == 1

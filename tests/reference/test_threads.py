@@ -118,6 +118,7 @@ def test_what_a_system_gives_no_threads_for_is_done_in_one(most: int, monkeypatc
     assert len(started) == most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["ACTIVATION_SOFTMAX", "ACTIVATION_LOG_SOFTMAX", "ACTIVATION_HARDMAX"])
 def test_a_long_row_is_never_widened_whole(operator: str) -> None:
     count = 1 << 22
@@ -145,6 +146,7 @@ def test_a_large_tensor_among_several_is_shared_among_threads(monkeypatch: pytes
     assert [engine.threads_for(inputs) for inputs in given] == [1, 2, 2]
 
 
+@pytest.mark.slow
 def test_small_tensors_start_no_threads() -> None:
     code = (
         "import sys, numpy as np\n"
@@ -178,6 +180,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have rules of their own")
 def test_the_memory_of_a_tile_is_used_again() -> None:
     """4 arrays of 2 MiB have 512 pages each, which fault once and not 20 times."""

@@ -89,6 +89,7 @@ def test_of_many_failures_fifty_are_shown(folder: Path) -> None:
     assert text.endswith("\n3 more failures: see the log.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", range(44_000, 60_000, 900))
 def test_a_summary_is_never_larger_than_github_takes(folder: Path, before: int) -> None:
     path = folder / "summary.md"

@@ -154,6 +154,7 @@ def test_there_is_one_adapter_and_it_has_every_attribute(factory: Factory, adapt
     assert factory.is_notification_type_supported(0) == 1
 
 
+@pytest.mark.slow
 def test_what_nobody_asks_of_dxcore_is_not_implemented(factory: Factory, adapter: Adapter) -> None:
     with pytest.raises(ComError, match="E_NOTIMPL"):
         adapter.query_state(0, 0, None, 0, None)

@@ -443,6 +443,7 @@ def test_a_step_that_fails_later_fails_no_dispatch_but_its_own(machine: Machine,
     assert run("copy", large, sizes=(100_000,)) == [large]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(7))  # upload, inputs, outputs, readback, persistent, and temporary twice
 def test_each_buffer_that_cannot_be_made_is_made_the_next_time(machine: Machine, run: Run, number: int) -> None:
     run("add", floats(1), sizes=(4,))

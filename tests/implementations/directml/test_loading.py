@@ -428,6 +428,7 @@ def test_a_library_without_what_it_is_linked_with_is_only_asked(folder: Path) ->
     assert asked(folder, str(folder / "libdirectml.so"), "", "0").startswith(said)
 
 
+@pytest.mark.slow
 @on_linux
 @with_a_compiler
 def test_a_library_that_is_broken_is_said(folder: Path) -> None:

@@ -87,6 +87,7 @@ def test_validate_adds_the_answer(tmp_path: Path, size: str, answer: str, accept
     assert found["descs"][0]["library"] == {"version": VERSION, "accepted": accepted, "hresult": hresult}
 
 
+@pytest.mark.slow
 def test_a_run_without_a_device_asks_and_skips_what_it_would_have_to_compute(tmp_path: Path) -> None:
     cases = ADD.replace("SIZE", "3") + "cases:\n  - {name: plain}\n"
     cases += (

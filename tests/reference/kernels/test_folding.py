@@ -120,6 +120,7 @@ def test_fold_adds_up_floats_and_rounds_once(data_type: str) -> None:
             assert abs(float(found[at]) - right) <= few_ulp, (desc, at)
 
 
+@pytest.mark.slow
 def test_fold_after_unfold_multiplies_each_element_by_the_windows_that_have_it() -> None:
     generator = np.random.default_rng(5)
     for of in shapes()[:40]:

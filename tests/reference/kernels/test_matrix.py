@@ -100,6 +100,7 @@ def test_a_factor_of_0_may_leave_out_its_term_alone() -> None:
         assert len(ways(1, 1)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "k", "n"), [(2, 1 << 22, 2), (1 << 21, 2, 2)])
 def test_long_rows_and_many_rows_are_never_there_as_float64_all_at_once(m: int, k: int, n: int) -> None:
     made = gemm(np.ones((m, k), np.float32), np.ones((k, n), np.float32))
