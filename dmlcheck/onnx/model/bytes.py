@@ -184,7 +184,7 @@ def in_pieces(model: bytes, graph: bytes, initializers: Iterable[bytes]) -> list
         pieces += [_head(_INITIALIZER, len(initializer)), initializer]
     size = sum(map(len, pieces))
     if size > MOST_PROTOBUF - len(model) - _MOST_DIGITS:
-        raise ValueError("no protobuf has room for its constants")
+        raise ValueError("its constants are larger than 2 GiB, which no protobuf is")
     return [model + _head(_GRAPH, size), *pieces]
 
 
