@@ -33,7 +33,8 @@ AlongAxis = Callable[[Array, int, Array, Any, bool, int], Array]
 
 def low_as_signed(x: Array) -> Array:
     """Return 64-bit integers in whose order the lower halves of these count as signed numbers."""
-    return x ^ x.dtype.type(2**31)
+    found: Array = x ^ x.dtype.type(2**31)
+    return found
 
 
 def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:

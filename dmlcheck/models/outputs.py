@@ -10,7 +10,7 @@ from typing import Any
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.models.beside import Behind
+from dmlcheck.models.ahead import Behind
 from dmlcheck.models.cases import Loaded, ModelOrigin, NodeCase
 from dmlcheck.models.chain import Chain, OutputVerdict
 from dmlcheck.models.chain_nodes import follow_node, known_arrays, mapped_with

@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.find import Target
 from dmlcheck.implementations import Failure, make
-from dmlcheck.models.beside import one_ahead
+from dmlcheck.models.ahead import one_ahead
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
 from dmlcheck.models.inner_chain import judge_inside

@@ -1,4 +1,4 @@
-"""Work beside a run's own: its order, its errors, and its end."""
+"""Work ahead of a run: its order, its errors, and its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dmlcheck.models.beside import Behind, one_ahead
+from dmlcheck.models.ahead import Behind, one_ahead
 
 
 def test_items_come_in_their_order_and_one_is_made_ahead() -> None:
