@@ -13,7 +13,8 @@ from dmlcheck.reference.arrays.blocks import BLOCK, tiles, widened
 from dmlcheck.reference.arrays.data_types import in_32_bits, stored, width
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
 from dmlcheck.reference.bindings import scale_bias
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, ways_of, with_measured
+from dmlcheck.reference.functions.overflowing import infinite_beyond, is_too_large
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, any_of, ways_of, with_measured
 from dmlcheck.reference.rows import Elements
 from dmlcheck.reference.tiling.request import Request, Tile
 from dmlcheck.specs.records import INPUT
@@ -54,7 +55,7 @@ def _scaled(
     integers = [x for x in given if not isinstance(x, Ball) and x.dtype.kind != "f"]
     fits = np.logical_and.reduce([_fits(x, float(raw(scale)), float(raw(bias))) for x in integers])
     if arithmetic is not None or given[0].dtype.kind == "f":
-        found = formula(*(_operand(x, arithmetic) * scale + bias for x in given))
+        found = _of_floats(formula, [_operand(x, arithmetic) * scale + bias for x in given])
         return PartlyUndefined(found, ~fits) if integers else found
     x, *more = given
     steps = _steps(x, scale, bias)
@@ -69,6 +70,14 @@ def _scaled(
     if more or fits.all():
         return PartlyUndefined(found, ~fits)
     return _measured_beyond(found, fits, alternatives(*(in_32_bits(step, x.dtype) for step in steps[-2:]), of=of), x)
+
+
+def _of_floats(formula: Callable[..., Any], moved: list[Any]) -> Any:
+    """Return the result for scaled operands, which DirectML makes infinite beyond FLOAT32 and others may not."""
+    found = formula(*moved)
+    if not any(is_too_large(x, "FLOAT32").any() for x in moved):
+        return found
+    return any_of(formula(*(infinite_beyond(x, "FLOAT32") for x in moved)), found)
 
 
 def _measured_beyond(found: Any, fits: Any, in_32: Any, x: Any) -> PartlyUndefined:
