@@ -83,6 +83,11 @@ def width(elements: Any) -> int:
     return 8 * int(elements.dtype.itemsize)
 
 
+def bits(data_type: str) -> int:
+    """Return the number of bits of an element of a type."""
+    return DATA_TYPES[data_type].bits
+
+
 def as_bits(elements: Any) -> Any:
     """Return the bits of elements as unsigned integers of the same size."""
     return elements.view(f"u{elements.dtype.itemsize}")
@@ -115,7 +120,12 @@ def limits(data_type: str) -> tuple[float, float]:
 
 
 def beginning(data_type: str) -> Any:
-    """Return the number that DirectML's maxima begin with: the least one, of FLOAT16 and FLOAT64 -infinity."""
+    """Return the number that DirectML's maxima begin with: the least one, of FLOAT16 and FLOAT64 -infinity.
+
+    Of INT16 it is the lower half of the least INT32, which is 0.
+    """
+    if data_type == "INT16":
+        return element(0, data_type)
     is_finite = data_type == "FLOAT32" or data_type not in FORMATS
     return element(limits(data_type)[0] if is_finite else -np.inf, data_type)
 

@@ -10,6 +10,7 @@ import numpy as np
 from dmlcheck.reference.arrays.data_types import (
     as_bits,
     as_processor_converts,
+    bits,
     is_float,
     limited,
     limits,
@@ -27,7 +28,6 @@ from dmlcheck.reference.functions.several_ways import (
 )
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, REMAINDERS, Kernel, elementwise, exact
-from dmlcheck.specs.names import DATA_TYPES
 
 
 def quotient(a: Any, b: Any, *, output_type: str) -> Any:
@@ -95,7 +95,7 @@ def power(input: Any, exponent: Any, *, exponent_type: str, output_type: str) ->
     of_0 = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
     if not of_0.any():
         return powers(input, exponent)
-    if DATA_TYPES[exponent_type].bits == 16:
+    if bits(exponent_type) == 16:
         found = powers(input, np.where(of_0, 1.0, exponent))  # DirectML gives 0
     else:
         is_nan = of_values(lambda x, y: (x == 0) & (y == 0), input, exponent)
@@ -117,7 +117,7 @@ def power_of_integers(input: Any, exponent: Any, *, exponent_type: str, output_t
     is_measured = overflows(output_type, np.rint(np.float_power(x, np.maximum(y, 0))))
     is_measured = is_measured | (y < 0) & (np.abs(x) > 1) | (x == 0) & (y == 0)
     found = stored(whole, output_type)
-    if DATA_TYPES[exponent_type].bits == 8:
+    if bits(exponent_type) == 8:
         found = np.clip(whole.astype(np.int32 if limits(output_type)[0] else np.uint32), *limits(output_type))
     return PartlyUndefined(AsMeasured(found, is_measured), (x == 0) & (y < 0))
 

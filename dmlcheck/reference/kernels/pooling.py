@@ -128,11 +128,8 @@ def maxima(input: Any, seen: View) -> Maxima:
 
 
 def largest(found: Maxima, data_type: str) -> AsMeasured:
-    """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers.
-
-    A window of INT16 without an element has the lower half of the least INT32, which is 0.
-    """
-    best = np.maximum(found.largest, 0 if data_type == "INT16" else beginning(data_type))
+    """Return the largest elements as DirectML gives them: in FLOAT32 none of these is below the finite numbers."""
+    best = np.maximum(found.largest, beginning(data_type))
     return AsMeasured(np.where(found.is_open, best, found.largest), found.is_open)
 
 

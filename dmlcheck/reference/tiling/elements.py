@@ -55,7 +55,8 @@ def _scaled(
     integers = [x for x in given if not isinstance(x, Ball) and x.dtype.kind != "f"]
     fits = np.logical_and.reduce([_fits(x, float(raw(scale)), float(raw(bias))) for x in integers])
     if arithmetic is not None or given[0].dtype.kind == "f":
-        found = _of_floats(formula, [_operand(x, arithmetic) * scale + bias for x in given])
+        moved = [_operand(x, arithmetic) * scale + bias for x in given]
+        found = formula(*moved) if arithmetic and arithmetic.has_overflows else _of_floats(formula, moved)
         return PartlyUndefined(found, ~fits) if integers else found
     x, *more = given
     steps = _steps(x, scale, bias)
