@@ -71,17 +71,17 @@ def disagreements(
     """Yield the disagreements of a case and the reference about undefined elements: a finding for each kind and output.
 
     `given` has the outputs of the reference, `is_undefined` the masks of its undefined elements, and `is_open` of those
-    that are undefined but measured as well. A measured case has `any` for the first, a documented one for the second,
-    and others with `any` may have the value or `any` for what is between them. A case without `any` says nothing about
-    undefined elements, and any value of it for one is right.
+    that are undefined but measured as well: a case may have the value or `any` for them, a documented one only `any`,
+    and a measured one no value for an element of the first. A case without `any` says nothing else about undefined
+    elements, and any value of it for one is right.
     """
     is_open = is_open or is_undefined
     if case.is_documented:
-        to_mark, may_mark, as_value = is_open, is_open, _NOT_DOCUMENTED
+        to_mark, as_value = is_open, _NOT_DOCUMENTED
     elif case.is_measured:
-        to_mark, may_mark, as_value = is_undefined, is_undefined, _NOT_MEASURED
+        to_mark, as_value = is_undefined, _NOT_MEASURED
     elif prepared.is_any:
-        to_mark, may_mark, as_value = is_undefined, is_open, _NOT_ANY
+        to_mark, as_value = is_undefined, _NOT_ANY
     else:
         return
     for name, (_, expected) in prepared.expected.items():
@@ -89,7 +89,7 @@ def disagreements(
         if marked is None and wanted is None:
             continue
         for mask, values, kind in (
-            (_without(wanted, may_mark.get(name)), given[name], _NOT_OPEN),
+            (_without(wanted, is_open.get(name)), given[name], _NOT_OPEN),
             (_without(marked, wanted), expected, as_value),
         ):
             if mask is not None and mask.any():

@@ -291,6 +291,7 @@ QUANTIZED = {
         ("any", {}, "passed", []),
         (0, {"source": "DirectML 1.15.4 on a device"}, "passed", []),
         (1, {"source": "DirectML 1.15.4 on a device"}, "failed", ["output-mismatch"]),
+        ("any", {"source": "DirectML 1.15.4 on a device"}, "passed", []),
         (0, {"tags": ("documented",)}, "failed", ["unspecified-mismatch"]),
         ("any", {"tags": ("documented",)}, "passed", []),
         (0, {"tags": ("documented",), "source": "DirectML 1.15.4 on a device"}, "passed", []),
