@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
-_MOST_BEHIND = 1  # calls that may be unfinished when the caller goes on; each keeps its arguments alive
+_MOST_BEHIND = 4  # calls that may be unfinished when the caller goes on; each keeps its arguments alive
+_MOST_KEPT = 64 * 2**20  # bytes of the arguments of several such calls
 _PATIENCE = 0.5  # seconds between two looks for an interrupt, which Windows does not tell a thread that waits
 _OVER: Any = object()
 
@@ -29,23 +30,30 @@ def one_ahead(items: Iterator[_Item]) -> Iterator[_Item]:
 
 
 class Behind:
-    """Calls that a thread makes in their order, at most one behind the caller."""
+    """Calls that a thread makes in their order, a few behind the caller, or one whose arguments are large."""
 
     def __init__(self) -> None:
         """Prepare; the thread starts with the first call."""
         self._pool = ThreadPoolExecutor(1)
-        self._calls: deque[Future[object]] = deque()
+        self._calls: deque[tuple[int, Future[object]]] = deque()
 
-    def call(self, function: Callable[..., object], *args: Any) -> None:
-        """Make a call later; an exception of one is raised by a later call, or at the end."""
-        self._calls.append(self._pool.submit(function, *args))
-        while len(self._calls) > _MOST_BEHIND:
-            _result(self._calls.popleft())
+    def call(self, function: Callable[..., object], *args: Any, size: int = 0) -> None:
+        """Make a call later, of arguments of a size in bytes; its exception is raised by a later call, or at the end."""
+        self._calls.append((size, self._pool.submit(function, *args)))
+        while len(self._calls) > _MOST_BEHIND or (len(self._calls) > 1 and self._kept() > _MOST_KEPT):
+            self._wait()
+
+    def _kept(self) -> int:
+        return sum(size for size, _ in self._calls)
 
     def finish(self) -> None:
         """Wait for all calls."""
         while self._calls:
-            _result(self._calls.popleft())
+            self._wait()
+
+    def _wait(self) -> None:
+        _, first = self._calls.popleft()
+        _result(first)
 
     def close(self) -> None:
         """Let the thread end after its present call."""

@@ -71,7 +71,8 @@ class ModelOutputs:
         arrays = known_arrays(outputs)
         if values.nothing is None:  # otherwise the reference stands in
             self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
-        self._behind.call(self._follow, node, values, verdict, arrays)
+        size = sum(array.nbytes for array in known_arrays(values.tensors).values())
+        self._behind.call(self._follow, node, values, verdict, arrays, size=size)
 
     def _follow(
         self,

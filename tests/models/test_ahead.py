@@ -75,15 +75,17 @@ def test_an_error_of_a_call_is_raised_at_the_end() -> None:
     behind.close()
 
 
-def test_the_caller_is_few_calls_before_the_thread() -> None:
-    may_go, found = threading.Event(), []
+@pytest.mark.parametrize(("size", "most"), [(0, 4), (40 * 2**20, 1), (80 * 2**20, 1), (20 * 2**20, 3)])
+def test_the_caller_is_few_calls_before_the_thread(size: int, most: int) -> None:
+    may_go, found = threading.Event(), list[int]()
     behind = Behind()
-    behind.call(lambda: (may_go.wait(60), found.append(0)))
+    behind.call(may_go.wait, 60, size=size)
+    for number in range(1, most):
+        behind.call(found.append, number, size=size)
     assert not found
     threading.Timer(0.05, may_go.set).start()
-    behind.call(found.append, 1)
-    behind.call(found.append, 2)
-    assert found[0] == 0
+    behind.call(found.append, most, size=size)
+    assert may_go.is_set()
     behind.finish()
-    assert found == [0, 1, 2]
+    assert found == list(range(1, most + 1))
     behind.close()
