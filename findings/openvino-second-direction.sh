@@ -75,7 +75,8 @@ print(f"openvino {openvino.__version__}, onnxruntime {onnxruntime.__version__}")
 for operator, (forward, reverse) in ACTIVATIONS.items():
     right, found = seen(operator, "bidirectional", [*forward, *reverse])
     as_forward, _ = seen(operator, "bidirectional", [*forward, *forward])
-    print(f"{operator} {forward} and {reverse}: reverse, last step {found[0, 1, 0].tolist()}, right {right[0, 1, 0].tolist()}")
+    print(f"{operator} {forward} and {reverse}: the reverse direction ends with {found[0, 1, 0].tolist()}, "
+          f"ONNX Runtime's with {right[0, 1, 0].tolist()}")
     claim(is_as(found[:, 0], right[:, 0]), f"{operator}: the forward half is right")
     claim(not is_as(found[:, 1], right[:, 1]), f"{operator}: the reverse half is not")
     claim(is_as(found[:, 1], as_forward[:, 1]), f"{operator}: it is what the forward activations give")
