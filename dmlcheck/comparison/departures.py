@@ -31,10 +31,9 @@ BLOCK, BLOCKS = 8, (8, 4, 1)  # elements of a block along the last axes, and alo
 AlongAxis = Callable[[Array, int, Array, Any, bool, int], Array]
 
 
-def low_as_signed(x: Array) -> Array:
+def low_as_signed(x: Any) -> Any:
     """Return 64-bit integers in whose order the lower halves of these count as signed numbers."""
-    found: Array = x ^ x.dtype.type(2**31)
-    return found
+    return np.bitwise_xor(x, 2**31)
 
 
 def lower(x: Array, like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:

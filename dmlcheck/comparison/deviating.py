@@ -11,6 +11,7 @@ import numpy as np
 from dmlcheck.comparison import departures
 from dmlcheck.comparison.compare import JudgedOutputs, allowed, compare, same
 from dmlcheck.reference import engine
+from dmlcheck.reference.arrays.data_types import limited
 from dmlcheck.reference.bindings import attributes_of
 from dmlcheck.reference.bindings import row as row_of
 from dmlcheck.reference.bounds import bounds
@@ -40,6 +41,7 @@ FUNCTIONS: dict[str, Any] = {
     "tuple": tuple,
     "cropped": departures.cropped,
     "extended": departures.extended,
+    "limited": limited,
     "low_as_signed": departures.low_as_signed,
     "lower": departures.lower,
     "of_visible": departures.of_visible,

@@ -484,6 +484,12 @@ def beyond_whole(seen: Seen) -> Any:
     return False
 
 
+def products_beyond_type(seen: Seen) -> Any:
+    """Whether a sum of products of two matrices may be infinite before Alpha, if not after it."""
+    a, b = (np.nanmax(np.abs(seen.inputs[name].astype(np.float64))) for name in ("ATensor", "BTensor"))
+    return a * b * max(seen.inputs["ATensor"].shape[-2:]) > seen.most
+
+
 def leaves_range(seen: Seen) -> Any:
     """Where a float on the way is infinite or denormal."""
     about = np.finfo(next(iter(seen.inputs.values())).dtype)
@@ -748,6 +754,10 @@ KNOWN = [
             "MEAN_VARIANCE_NORMALIZATION1",
             "MEAN_VARIANCE_NORMALIZATION2",
         )
+    ),
+    *(
+        Known(program, "GEMM", ("FLOAT32",), "multiplies by Alpha last, where the sum is infinite", products_beyond_type)
+        for program in PROGRAMS
     ),
     *(
         Known(

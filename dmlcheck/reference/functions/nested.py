@@ -35,8 +35,8 @@ class Nested(NamedTuple):
     def _of_numbers(self, x: Any) -> Any:
         found = unmeasured(self.formula(stored(x, self.data_type)))
         beyond = is_beyond(self.data_type, x)
-        if not beyond.any():
-            return found
+        if not beyond.any() or (isinstance(x, Ball) and x.arithmetic.has_overflows):
+            return found  # which nothing bounds where an operand is beyond the type, and overflows are asked for
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
         ways = found, unmeasured(self.formula(infinite))
         return any_of(*(ways if self.is_step else ways[::-1]))

@@ -174,19 +174,10 @@ def batch_normalization_training_grad(
     slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
     is_measured = (square <= 0) | np.isinf(factor)
     is_other = np.abs(mean - point) > 2 * unit_roundoff(input_type) * count * mean_of(np.abs(x), axes)
-    is_lost = (np.isnan(mean) & ~np.isnan(point)) | (np.isinf(point) & ~np.isinf(mean))
+    is_lost = (np.isnan(mean) != np.isnan(point)) | (np.isinf(point) & ~np.isinf(mean))
     by_mean = is_other | is_lost | (not axes)
     result = centred_gradient(x, dy - middle, factor, (point, slope), (mean, slope_of_mean), by_mean)
-    is_open = of_values(lambda mean, point: ~np.isfinite(mean + point), mean, point)
-    is_open = is_open | of_values(lambda factor: (np.abs(factor) > _LARGE) & np.isfinite(factor), factor)
-    return by_output(
-        PartlyUndefined(AsMeasured(result, is_measured | by_mean), (is_measured | by_mean) & is_open),
-        AsMeasured(about_mean / root, is_measured),
-        sums,
-    )
-
-
-_LARGE = 1e30  # factors with which products may overflow FLOAT32 in only one order of the factors
+    return by_output(AsMeasured(result, is_measured | by_mean), AsMeasured(about_mean / root, is_measured), sums)
 
 
 def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:

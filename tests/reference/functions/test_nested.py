@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.functions.nested import NONE, Nested
 from dmlcheck.reference.results import PartlyUndefined, separated, ways_of
@@ -63,6 +64,12 @@ def test_a_bound_has_the_same_results() -> None:
     assert other.value.tolist() == [INF, 1.5]
     assert np.isfinite(first.radius).all()
     assert other.radius[1] == first.radius[1]
+
+
+def test_nothing_bounds_what_follows_from_a_number_beyond_the_type_where_that_is_asked() -> None:
+    arithmetic = Arithmetic(has_overflows=True)
+    found = Nested(np.tanh, "FLOAT32")(Ball(np.array([1e39, 3.0]), np.array([INF, 1e-3]), arithmetic))
+    assert np.isfinite(ways_of(found)[0].radius).tolist() == [False, True]
 
 
 def test_a_result_is_undefined_where_the_operator_has_it_so_of_either_number() -> None:
