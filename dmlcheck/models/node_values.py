@@ -122,7 +122,10 @@ _ELSEWHERE = "the provider does not take it, and ONNX Runtime runs it on the CPU
 def _is_foreign(value: Any, kind: str) -> bool:
     """Whether elements of a type that NumPy lacks are given as elements of one that it has."""
     is_number = kind.startswith(("BFLOAT", "FLOAT", "INT", "UINT")) and bytes_of_kind(kind) is None
-    return is_number and isinstance(value, np.ndarray) and value.dtype.isbuiltin == 1
+    return is_number and isinstance(value, np.ndarray) and value.dtype.num < _FIRST_OF_EXTENSIONS
+
+
+_FIRST_OF_EXTENSIONS = 256  # NPY_USERDEF of NumPy; `isbuiltin` is 0 for types that came from another process
 
 
 def _tables(node: NodeCase, constants: Mapping[str, Any], model: Loaded) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
-from whole_models import FLOAT16, INT64, model, node, save, tensor
+from whole_models import FLOAT16, INT64, helper, model, node, save, tensor
 
 from dmlcheck.formats.find import Target
 from dmlcheck.models import node_values
@@ -351,6 +351,19 @@ def test_types_that_directml_does_not_have_are_skipped_with_what_depends_on_them
         "neg": "passed",
         "output:y": "passed",
     }
+
+
+def test_floats_of_8_bits_that_come_as_bytes_are_no_numbers() -> None:
+    """A node that takes bytes too is not given them, and the output of the model not judged by them."""
+    nodes = [
+        node("QuantizeLinear", "x scale zero", "q", "there"),
+        node("DequantizeLinear", "q scale", "y", "back"),
+    ]
+    weights = [constant("scale", 0.5), helper.make_tensor("zero", 17, (), [0.0])]  # FLOAT8E4M3FN
+    target = Target(save(one_input(nodes, [4], weights, opset=19)), "model.onnx")
+    events = ModelExecution(target, Plan("onnxruntime"), ModelRequest()).events()
+    found = {event.result.case.name: event.result.outcome for event in events if isinstance(event, Done)}
+    assert found == {"there": "skipped", "back": "skipped", "output:y": "skipped"}
 
 
 def test_a_past_of_no_steps_is_computed() -> None:

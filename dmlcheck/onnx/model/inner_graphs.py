@@ -22,7 +22,7 @@ def types_given(node: Any, inputs: Sequence[Value], opset: int) -> list[Any]:
     if node.domain:
         return []
     if node.op_type == "Loop":
-        return [_type(_INT64, ()), _type(_BOOL, ()), *(_type(_kind(value), None) for value in inputs[2:])]
+        return [_type(_INT64, ()), _type(_BOOL, ()), *map(_unsized, inputs[2:])]
     if node.op_type != "Scan" or opset < 9:  # Scan-8 has batches
         return []
     try:
@@ -89,9 +89,22 @@ def _with(value: Value, axis: int, size: Size) -> Any:
     return _type(_kind(value), sizes)
 
 
+def _unsized(value: Value) -> Any:
+    """Return the type of a value without its sizes; a sequence has those of none of its tensors."""
+    from onnx import helper
+
+    if value.type is None or not value.type.HasField("sequence_type"):
+        return _type(_kind(value), None)
+    part = Value(value.type.sequence_type.elem_type)
+    return helper.make_sequence_type_proto(_unsized(part)) if part.element else None
+
+
 def _common(values: Sequence[Value]) -> Any:
     """Return the type that includes several: with the sizes that all have."""
     first = values[0]
+    whole = [_unsized(value) for value in values]
+    if whole[0] is not None and whole[0].HasField("sequence_type"):
+        return whole[0] if all(each == whole[0] for each in whole) else None
     if any(value.element != first.element for value in values) or not first.element:
         return None
     every = [value.sizes for value in values]

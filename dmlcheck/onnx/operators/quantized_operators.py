@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.padded import padded
@@ -220,26 +221,31 @@ def _product_of_quantized(node: OnnxNode) -> list[Counterpart]:
 
 
 def _product_of_blocks(node: OnnxNode) -> list[Counterpart]:
-    """DEQUANTIZE of the weights, which each batch reads again, and GEMM with them transposed."""
+    """DEQUANTIZE of the weights, which each batch reads again, and GEMM with them transposed.
+
+    The last block of a row may reach beyond its columns: what is there is packed too, and left out of the product.
+    """
     x, output = node.input(0), node.output()
     rows, columns, bits = node.positive("N"), node.positive("K"), node.whole("bits", 4)
-    if x.ndim < 2 or x.shape[-1] != columns or bits not in (4, 8):
-        raise Unmapped(
-            f"{node.type} of {bits} bits, whose first factor of the sizes {list(x.shape)} is not of {columns} columns"
-        )
+    if bits not in (4, 8):
+        raise Unmapped(f"{node.type} of {bits} bits, where DirectML unpacks only 4 and 8")
+    if x.ndim < 2 or x.shape[-1] != columns:
+        raise Unmapped(f"{node.type} whose first factor of the sizes {list(x.shape)} is not of {columns} columns")
     if node.has(4) or node.has(5):
         raise Unmapped(f"{node.type} with group indices or a bias, which the provider does not take")
     batch = x.shape[:-2]
     blocks = node.input(2).size // rows
-    weights = _of_bits(node.input(1), (rows, columns), bits)
-    made = x.like((*batch, rows, columns))
+    width = blocks * node.positive("block_size")
+    weights = _of_bits(node.input(1), (rows, width), bits)
+    made = x.like((*batch, rows, width))
     numbers = [repeated(node.input(2).reshape(rows, blocks), (*batch, rows, blocks))]
     if node.has(3):
         numbers.append(_zero_points(node.input(3), (*batch, rows, blocks), bits))
     kind = "SCALE" if len(numbers) == 1 else "SCALE_ZERO_POINT"
     fields = {"QuantizationType": kind, "QuantizationTensors": numbers, "OutputTensor": made}
     first = step("DEQUANTIZE", InputTensor=repeated(weights, made.shape), **fields)
-    return [first, product(x, made, output, TransB="TRANSPOSE")]
+    factor = made if width == columns else made.view((*batch, rows, columns), packed_strides(made.shape))
+    return [first, product(x, factor, output, TransB="TRANSPOSE")]
 
 
 def _of_bits(packed: TensorRef, sizes: tuple[int, ...], bits: int, strides: tuple[int, ...] | None = None) -> TensorRef:

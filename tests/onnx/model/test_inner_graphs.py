@@ -36,6 +36,17 @@ def test_a_loop_gives_its_body_a_number_a_truth_value_and_states_whose_sizes_may
     assert said(types_given(made, inputs, 17)) == [("INT64", ()), ("BOOL", ()), ("FLOAT", None), None]
 
 
+def test_a_loop_gives_its_body_a_sequence_without_the_sizes_of_its_tensors() -> None:
+    """A sequence that grows may hold tensors of other sizes; PyTorch's exporter writes such loops for index_put."""
+    made = node("Loop", "n c s", "y", body=BODY)
+    floats_of = [helper.make_sequence_type_proto(floats(*sizes).type) for sizes in ((2, 3), (4,))]
+    whole = helper.make_sequence_type_proto(UNSIZED.type)
+    assert types_given(made, [NOTHING, NOTHING, Value(floats_of[0])], 17)[2:] == [whole]
+    after = [[NOTHING, Value(floats_of[1])]]
+    assert types_taken(made, [NOTHING, NOTHING, Value(floats_of[0])], after, 17) == [whole]
+    assert types_taken(made, [NOTHING, NOTHING, floats(2)], after, 17) == [None]
+
+
 def test_a_scan_gives_its_body_states_and_slices() -> None:
     made = node("Scan", "s x y", "z", body=BODY, num_scan_inputs=2, scan_input_axes=[1, -1])
     inputs = [floats(5), floats(2, 3, 4), floats("n", 3)]

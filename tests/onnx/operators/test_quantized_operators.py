@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import node_of
+from node_graphs import computed, node_of
 from onnx_nodes import Array, Desc, descs, fields, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
@@ -150,6 +150,18 @@ def test_weights_in_blocks_are_read_by_each_batch() -> None:
         "Beta": 0,
     }
     assert made == [Desc("DEQUANTIZE", blocks, "6_3"), Desc("GEMM", product, "4_0")]
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_the_last_block_may_reach_beyond_the_columns(batch: tuple[int, ...]) -> None:
+    """Three columns in blocks of two, by hand: 2 * (1, 2), 10 * 3; 1 * (4, 5), 0.5 * 6. What is behind is left out."""
+    packed = np.array([[[1, 2], [3, 99]], [[4, 5], [6, 77]]], np.uint8)
+    scales, zero_points = np.array([2, 10, 1, 0.5], np.float32), np.zeros((2, 2), np.uint8)
+    x = np.array([[1, 1, 1], [0, 2, 1]], np.float32)
+    inputs = [np.broadcast_to(x, (*batch, 2, 3)).copy(), packed, scales, zero_points]
+    sizes = {"N": 2, "K": 3, "bits": 8, "block_size": 2}
+    (made,) = computed(node_of(f"{OWN}MatMulNBits", inputs, TensorRef("FLOAT32", (*batch, 2, 2)), **sizes))
+    assert made.reshape(-1, 2, 2)[-1].tolist() == [[36, 12], [38, 13]]
 
 
 @pytest.mark.parametrize(
