@@ -23,10 +23,16 @@ from dmlcheck.models.node_files import FailedNode, NodeFiles
 from dmlcheck.models.node_tensors import largest_halves, not_finite
 from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
 from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, deviation_of, judge_node
-from dmlcheck.models.outputs import ModelOutputs, output_cases
+from dmlcheck.models.outputs import (
+    ModelOutputs,
+    not_together,
+    output_cases,
+    outputs_together,
+    together_case,
+    together_result,
+)
 from dmlcheck.models.process import ModelProcess
 from dmlcheck.models.reference_nodes import stand_in
-from dmlcheck.models.together import not_together, outputs_together, together_case, together_result
 from dmlcheck.models.whole_model import optimized
 from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
