@@ -392,13 +392,14 @@ class CaseItem(pytest.Item):
         """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
         from dmlcheck.reports.accuracy import inaccurate_warnings, unlimited_warnings
         from dmlcheck.reports.failure import errors_text, failure_text, reason_text
+        from dmlcheck.reports.records import CHECKED, kind_of
         from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
         if self.problems or self.case is None:
             self.result = self._malformed() if self.is_of_set else None
             raise CaseFailure(_diagnostics(self.problems, self.document), errors_text(self.problems))
         result = self.result = self._result(self.case)
-        kind = _COMPUTED if result.is_computed else _DESC if result.is_checked_desc else _NOTHING
+        kind = _COMPUTED if result.is_computed else _DESC if kind_of(result) == CHECKED else _NOTHING
         self.user_properties.append((_PROPERTY, kind))
         noted = (*unlimited_warnings(result), *inaccurate_warnings(result))
         for found in noted if result.outcome == PASSED else ():

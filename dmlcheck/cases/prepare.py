@@ -108,8 +108,9 @@ def prepare(case: Case, descs: LegalDescs | None = None) -> Prepared:
 
 
 def _with_values(case: Case, desc: OperatorDesc) -> Prepared:
-    inputs, of_inputs = inputs_of(case, desc)
-    (expected, is_any), of_outputs = outputs_of(case, desc)
+    plain_inputs, plain_outputs = _plain(case, desc)
+    inputs, of_inputs = _inputs_of(case, desc, plain_inputs)
+    (expected, is_any), of_outputs = _outputs_of(case, desc, plain_outputs)
     findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, case.level))
     return Prepared(desc, inputs, expected, findings, is_any=is_any)
 
@@ -170,48 +171,51 @@ def out_of_memory(desc: OperatorDesc) -> Finding:
 Expected = dict[str, tuple[TensorDesc, Array]]
 
 
-def inputs_of(case: Case, desc: OperatorDesc) -> tuple[dict[str, Any], list[Finding]]:
+def _inputs_of(case: Case, desc: OperatorDesc, plain: dict[str, Array]) -> tuple[dict[str, Any], list[Finding]]:
     """Return the values of a case's input tensors as arrays by field, and the findings about them.
 
     An array of tensors has a list of arrays.
     """
     given = case.inputs or {}
-    plain = _plain(desc, given, desc.spec.inputs)
-    if plain is not None:
+    if _are_all(plain, given, desc.spec.inputs, desc):
         return plain, []
     return collected(_read_inputs(desc, given, _source(case), needed=case.needs_inputs))
 
 
-def outputs_of(case: Case, desc: OperatorDesc) -> tuple[tuple[Expected, dict[str, Array]], list[Finding]]:
+def _outputs_of(
+    case: Case, desc: OperatorDesc, plain: Mapping[str, Array]
+) -> tuple[tuple[Expected, dict[str, Array]], list[Finding]]:
     """Return the expected values of a case's output tensors, each with its tensor, by output, and the masks of `any`.
 
     The findings about them come with them.
     """
     given = case.outputs or {}
-    plain = _plain(desc, given, desc.spec.outputs)
-    if plain is None:
-        return collected(_read_outputs(desc, given, _source(case)))
-    return ({name: (desc.values[name], values) for name, values in plain.items()}, {}), []
+    if _are_all(plain, given, desc.spec.outputs, desc):
+        return ({name: (desc.values[name], values) for name, values in plain.items()}, {}), []
+    return collected(_read_outputs(desc, given, _source(case)))
 
 
 def _source(case: Case) -> Source:
     return Source(case.file, case.origin.literal)
 
 
-def _plain(desc: OperatorDesc, given: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any] | None:
-    """Return the values of tensors by field if they are lists of numbers, and there is nothing to say of them.
+def _plain(case: Case, desc: OperatorDesc) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the inputs and outputs by field that are lists of numbers with nothing to say of them, as most are."""
+    inputs: dict[str, Array] = {}
+    outputs: dict[str, Array] = {}
+    for given, found in ((case.inputs, inputs), (case.outputs, outputs)):
+        for name, raw in (given or {}).items():
+            tensor = desc.values.get(name)
+            values = plain_values(tensor, raw) if isinstance(tensor, TensorDesc) else None
+            if values is not None:
+                found[name] = values
+    return inputs, outputs
 
-    So it is with most cases; None for others.
-    """
-    found: dict[str, Any] = {}
-    for field in fields:
-        tensor = desc.values.get(field.name)
-        values = plain_values(tensor, given.get(field.name)) if isinstance(tensor, TensorDesc) else None
-        if values is not None:
-            found[field.name] = values
-        elif tensor is not None:
-            return None
-    return found if len(found) == len(given) else None
+
+def _are_all(plain: Mapping[str, Array], given: Mapping[str, Any], fields: Iterable[Field], desc: OperatorDesc) -> bool:
+    """Whether values are those of all tensors of some fields, and nothing else is given."""
+    names = {field.name for field in fields if desc.values.get(field.name) is not None}
+    return names == plain.keys() == given.keys()
 
 
 def _read_inputs(

@@ -37,6 +37,8 @@ class CaseFiles:
 
     def cases(self) -> Iterator[Case]:
         """Yield the well-formed selected cases; at the end print which files have none, and which cases are missing."""
+        from dmlcheck.running.events import asks_for
+
         seen, empty = 0, []
         for target in self.targets:
             file = read_file(target.file, target.name)
@@ -46,7 +48,7 @@ class CaseFiles:
             if not (file.cases or file.problems or file.broken):
                 empty.append(target.name)
             for case in file.cases:
-                is_asked = target.asks_for(case.name)
+                is_asked = asks_for(target, case.name)
                 seen += is_asked
                 if is_asked and target.case is not None:
                     self.missing.pop(f"{target.name}::{target.case}", None)

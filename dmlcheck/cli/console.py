@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Thread
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -17,7 +17,7 @@ from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
-from dmlcheck.reports.layout import Line, Style, Table, printed
+from dmlcheck.reports.layout import Line, Style, printed
 
 if TYPE_CHECKING:
     from dmlcheck.reports.records import Tally
@@ -161,13 +161,6 @@ class Console:
         from rich.text import Text
 
         self._rich.print(Text.from_ansi(printable(text)), soft_wrap=True)
-
-    def table(self, head: Sequence[str], rows: list[list[str]]) -> None:
-        """Print a table, the first column to the left and the others to the right."""
-        first, *lines = printed([Table(head, rows)], None if self.columns is None else self.columns - 1)
-        self.echo(self.style(first, "bold"))
-        for line in lines:
-            self.echo(line)
 
     def progress(self, execution: Running, tally: Tally) -> AbstractContextManager[None]:
         """Return a context in which a terminal shows the progress of a run, its failures, and slow cases."""

@@ -17,6 +17,15 @@ from dmlcheck.running.expectations import Expectations, read_expectations
 
 if TYPE_CHECKING:
     from dmlcheck.reports.reading import Head
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from dmlcheck.files.document import Document
+from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Names, for_files, names_of
+from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 
 @click.group(epilog=examples("expectations update report.json known.yaml"))
@@ -41,8 +50,6 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
 
     With --add, FILE is made if it does not exist. A malformed file or case is never added: correct it instead.
     """
-    from dmlcheck.running.expectation_updates import updated
-
     _check_use(file, reason, adds=add)
     head, outcomes, malformed, files = _report(report)
     if head.get("selection") or head.get("shard"):  # the other cases of its files are not known
@@ -114,3 +121,130 @@ def _checked(found: Expectations) -> Expectations:
         Console().problems(found.problems, found.document)
         sys.exit(Exit.WRONG_INPUT)
     return found
+
+
+# ---- a file of expectations kept up to date with a run: entries that no longer apply dropped, new failures added
+
+
+class Update(NamedTuple):
+    """An update: the file's new text, the dropped entries with the reasons, and the added ones."""
+
+    text: str
+    dropped: tuple[tuple[Entry, str], ...]
+    added: tuple[str, ...]
+
+
+def updated(
+    expectations: Expectations,
+    outcomes: Mapping[str, str],
+    implementation: str,
+    reason: str | None,
+    malformed: Collection[str] = (),
+    files: Mapping[str, str] = {},
+) -> Update:
+    """Drop the entries that contradict a run's outcomes by case; with a reason, add unexpected failures.
+
+    Malformed cases have no outcome: they are not added, and entries that name them are kept, as are entries for files
+    without a case in the run. `files` has the file of each case.
+    """
+    names = {case_id: names_of(case_id, files.get(case_id, "")) for case_id in outcomes}
+    found = _outcomes_found(expectations, outcomes, malformed, names)
+    read = {entry.number for entry in for_files(expectations.entries, map(_of_file, set(files.values())))}
+    ends = [
+        (entry, _end_of(entry, found[entry.number]))
+        for entry in expectations.entries
+        if entry.number in found or entry.number in read
+    ]
+    dropped = tuple((entry, why) for entry, why in ends if why is not None)
+    gone = {entry.number for entry, _ in dropped}
+    kept = Entries(entry for entry in expectations.entries if entry.number not in gone)
+    added = {
+        case_id: _entry_text(case_id, implementation, outcome, reason or "")
+        for case_id, outcome in (() if reason is None else outcomes.items())
+        if outcome in (FAILED, ERRORED) and case_id not in malformed and not kept.naming(names[case_id])
+    }
+    text = _without(expectations.document, gone)
+    return Update(_with(text, added.values()), dropped, tuple(added))
+
+
+def _of_file(file: str) -> Names:
+    return names_of(file, file)
+
+
+def _outcomes_found(
+    expectations: Expectations, outcomes: Mapping[str, str], malformed: Collection[str], names: Mapping[str, Names]
+) -> defaultdict[int, set[str]]:
+    """Return the outcomes of the cases of each entry, by its number; for malformed ones the expected outcome."""
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    for case_id, outcome in outcomes.items():
+        for entry in expectations.entries.naming(names[case_id]):
+            found[entry.number].add(entry.expect if case_id in malformed else outcome)
+    return found
+
+
+def _end_of(entry: Entry, found: set[str]) -> str | None:
+    """Return why an entry no longer applies to the outcomes of its cases, or None if it does."""
+    if not found:
+        return "no case has such an id"
+    if not found.isdisjoint((entry.expect, "xfailed")):
+        return None
+    return f"now {', '.join(sorted({PASSED if outcome == 'xpassed' else outcome for outcome in found}))}"
+
+
+def _without(document: Document, gone: set[int]) -> str:
+    """Return a file's text without some of the items of its list; comments above an item go with it."""
+    text = document.text
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if not gone:
+        return text
+    lines = text.splitlines(keepends=True)
+    starts = [document.locate((index,)).line - 1 for index in range(len(document.value))]
+    bounds = [_first_comment(lines, start) for start in starts] + [len(lines)]
+    if len(set(starts)) < len(starts):
+        raise ValueError("the entries of the file must each begin on a line of its own")
+    cut = {line for index in gone for line in range(bounds[index], bounds[index + 1])}
+    kept = "".join(line for number, line in enumerate(lines) if number not in cut)
+    return kept if len(gone) < len(document.value) else kept + "[]\n" * (not kept.strip())
+
+
+def _with(text: str, entries: Iterable[str]) -> str:
+    """Return a file's text with more entries: indented like earlier ones, or instead of an empty list."""
+    more = "".join(entries)
+    if not more:
+        return text
+    lines = text.splitlines(keepends=True)
+    words = [line.partition("#")[0].strip() for line in lines]
+    first = next((number for number, word in enumerate(words) if word not in ("", "---")), None)
+    if first is None:
+        return text + more
+    if words[first] == "[]":
+        return "".join([*lines[:first], *lines[first + 1 :]]) + more
+    if not words[first].startswith("-"):
+        raise ValueError("entries can be added to a list with a dash before each, and this one is in brackets")
+    return text + textwrap.indent(more, lines[first].partition("-")[0])
+
+
+def _first_comment(lines: list[str], start: int) -> int:
+    while start > 0 and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return start
+
+
+def _entry_text(case_id: str, implementation: str, outcome: str, reason: str) -> str:
+    return "".join(
+        _entry_lines({"cases": case_id, "implementation": implementation, "expect": outcome, "reason": reason})
+    )
+
+
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair, as the path of a file may have it; YAML has no such thing
+_STANDS_FOR_HALF = dict.fromkeys(("cases", "implementation"), "?")  # which are globs
+
+
+def _entry_lines(values: Mapping[str, str]) -> Iterator[str]:
+    from dmlcheck.files.yaml_text import quoted
+
+    for number, (key, value) in enumerate(values.items()):
+        whole = _HALF.sub(_STANDS_FOR_HALF.get(key, "\N{REPLACEMENT CHARACTER}"), value)
+        text = value if value in EXPECTED else quoted(whole)
+        yield f"{'- ' if number == 0 else '  '}{key}: {text}\n"

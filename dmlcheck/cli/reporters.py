@@ -110,7 +110,7 @@ def open_reporters(
         style=console.style,
         verbose=wanted.verbose,
         again=again_of,
-        table=console.table,
+        columns=None if console.columns is None else console.columns - 1,
         info=info,
         total=total,
         durations=wanted.durations,

@@ -183,7 +183,7 @@ class Options(NamedTuple):
 
 
 @click.command(
-    epilog=listed("Implementations", {kind.spelt(word): kind.about for word, kind in KINDS.items()})
+    epilog=listed("Implementations", {kind.spelling: kind.about for kind in KINDS.values()})
     + "\n\n"
     + examples(
         "run cases/ --json report.json",

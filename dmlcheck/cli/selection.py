@@ -47,7 +47,7 @@ def say_no_cases(names: Sequence[str]) -> None:
 def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
     """Print the ids of the cases that would run, and the problems of files that cannot be read."""
     from dmlcheck.cli.console import Console, say
-    from dmlcheck.running.events import ids
+    from dmlcheck.running.events import asks_for, ids
 
     count, is_wrong, is_lacking = 0, False, False
     for target in found:
@@ -55,7 +55,7 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
         for case_id in listed:
             say(case_id)
         count += len(listed)
-        is_there = any(target.asks_for(case.name) for case in file.cases)
+        is_there = any(asks_for(target, case.name) for case in file.cases)
         if target.case is not None and not is_there and not file.problems:
             meant = meant_case(target.case, file.cases)
             say(f"dmlcheck: {target.name} has no case {target.case}{meant}", to_errors=True)

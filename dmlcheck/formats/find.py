@@ -121,15 +121,6 @@ class Target(NamedTuple):
         except (OSError, ValueError):
             return 0
 
-    def asks_for(self, name: str) -> bool:
-        """Whether a case is asked for: by its name, or by that before its matrix, of `k[K=16]` by `k`."""
-        return self.case is None or is_named(name, self.case)
-
-
-def is_named(name: str, asked: str) -> bool:
-    """Whether a case is called so, its matrix aside."""
-    return name == asked or name.startswith(f"{asked}[")
-
 
 def each_once(paths: Iterable[str]) -> Iterator[str]:
     """Yield the paths of different files; of several paths to the same file, the first."""

@@ -110,7 +110,7 @@ FORMATS = (
         has_form=_has_dispatchables,
         cases="dmlcheck.formats.dxdispatch.read:read_cases",
         validated="dmlcheck.models.graphs:validated_dispatches",
-        evaluated="dmlcheck.models.graph_values:evaluated_commands",
+        evaluated="dmlcheck.models.dispatches:evaluated_commands",
         imported={"dxdispatch": "dmlcheck.formats.dxdispatch.importer:import_"},
         exported="dmlcheck.formats.dxdispatch.exporter:export",
     ),

@@ -4,28 +4,44 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from dmlcheck.drawing.graphs import LEAST, DrawnGraph, drawn_graph
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.descs.write import without_counts
+from dmlcheck.drawing.draft import Raw
+from dmlcheck.drawing.fitted import cut
+from dmlcheck.drawing.graphs import LEAST, DrawnGraph, DrawnStep, drawn_graph
+from dmlcheck.drawing.shrink import (
+    ShrinkStep,
+    counts_in,
+    fewer_groups,
+    made_valid,
+    resizings,
+    weight,
+    with_defaults,
+    without_fields,
+)
+from dmlcheck.drawing.simpler_values import weight_of as weight_of_values
 from dmlcheck.folders.export_folder import Folder, free_name
 from dmlcheck.formats.find import FOUND_GRAPH, Target
 from dmlcheck.formats.registry import opened
-from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer, answer_of
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
-from dmlcheck.fuzzing.drawn_models import MODEL, inputs_of, is_expressible, model_of, operators_of, save
+from dmlcheck.fuzzing.drawn_models import MODEL, inputs_of, is_expressible, model_of, operators_of, save, values_of
 from dmlcheck.fuzzing.finding_files import FORM, FindingFiles, FindingSource, KnownFindings
 from dmlcheck.fuzzing.reduce_case import NotReducible, start_of
-from dmlcheck.fuzzing.reducing import reduced
-from dmlcheck.fuzzing.reducing_graphs import FailingGraph, GraphReducer, kind_of
+from dmlcheck.fuzzing.reducing import Reducing, Weight, reduced
 from dmlcheck.fuzzing.trials import Bench
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution, implementation_of
+from dmlcheck.models.smallest_group import Group, Smallest
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import ERRORED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings
+from dmlcheck.specs.records import INPUT, OUTPUT
 
 _REDUCING = 10.0  # seconds for one finding
 _GRAPH = "graph"
@@ -203,3 +219,225 @@ def _operators_in(result: CaseResult) -> str:
 def _steps_of(graph: DrawnGraph) -> str:
     """Return the distinct operators of a graph's steps."""
     return " ".join(sorted({step.desc.spec.short for step in graph.steps}))
+
+
+# ---- reduction of a graph that is computed wrongly: to the fewest steps, the smallest sizes, simple values
+# Values of tensors between steps are the reference engine's: where a step is left out, its output becomes an input.
+
+
+Judge = Callable[[DrawnGraph, Mapping[str, Any]], Sequence[CaseResult]]  # the results of a graph as a model
+_OUTPUT, _TOGETHER = "output", "nodes together"
+
+
+class FailingGraph(NamedTuple):
+    """A graph with inputs that an implementation fails on, and the result that shows it."""
+
+    graph: DrawnGraph
+    inputs: Mapping[str, Any]
+    result: CaseResult
+
+    @property
+    def answer(self) -> TrialAnswer:
+        """The answer of the implementation."""
+        return answer_of(self.result)
+
+    @property
+    def weight(self) -> Weight:
+        """Its complexity: that of the graph first."""
+        return weight_of(self.graph), weight_of_values(self.inputs)
+
+
+def kind_of(result: CaseResult) -> tuple[str, FailureKind | None]:
+    """Return how a model fails: in a node of an operator, in nodes together or at its end, and the difference.
+
+    The name of the tensor is left out: it differs by the graph.
+    """
+    difference = answer_of(result).difference
+    where = result.node.operator if result.node is not None else _OUTPUT if result.together is None else _TOGETHER
+    return where, None if difference is None else difference._replace(output="")
+
+
+class GraphReducer(Reducing):
+    """Searches for simpler graphs that fail in the same way; a node fails by itself only if that is what is reduced."""
+
+    now: FailingGraph
+
+    def __init__(self, judge: Judge, start: FailingGraph, level: str, seconds: float | None) -> None:
+        """Prepare to judge graphs, at a level, with a time limit in seconds for all of them."""
+        super().__init__(start, seconds)
+        self.judge = judge
+        self.level = level
+        self.kind = kind_of(start.result)
+
+    def kinds(self) -> Iterator[Callable[[], Iterator[FailingGraph]]]:
+        """Yield functions that yield simpler graphs of one kind each: of fewer steps first."""
+        yield self._fewer_steps
+        for step in GRAPH_STEPS:
+            yield partial(self._graphs, step)
+
+    def with_inputs(self, inputs: Mapping[str, Any]) -> FailingGraph | None:
+        """Return the graph so far with other inputs, None if it does not fail alike."""
+        return self._alike(self.now.graph, inputs)
+
+    def _fewer_steps(self) -> Iterator[FailingGraph]:
+        """Yield the smallest group of steps that fails alike, if that has fewer steps."""
+        now = self.now
+        count = len(now.graph.steps)
+        values = {**values_of(now.graph, now.inputs), **now.inputs}
+        found: dict[Group, FailingGraph | None] = {}
+
+        def check(group: Group) -> bool | None:
+            part = part_of(now.graph, group)
+            if self.is_late or not part.inputs.keys() <= values.keys():
+                return None
+            found[group] = self._alike(part, {name: values[name] for name in part.inputs})
+            return found[group] is not None
+
+        search = Smallest(count, check, least=1)
+        search.known[tuple(range(count))] = True
+        smallest = search.found()
+        smaller = None if smallest is None else found.get(smallest)
+        yield from () if smaller is None else [smaller]
+
+    def _graphs(self, step: GraphStep) -> Iterator[FailingGraph]:
+        """Yield simpler graphs that fail alike, with the first or the last of the values."""
+        now = self.now
+        for graph in simpler_graphs(now.graph, self.level, step):
+            for is_from_end in (False, True):
+                if self.is_late:
+                    return
+                given = ((name, tensor, now.inputs.get(name)) for name, tensor in graph.inputs.items())
+                inputs = {name: cut(tensor, values, is_from_end=is_from_end) for name, tensor, values in given}
+                found = self._alike(graph, inputs)
+                if found is not None:
+                    yield found
+
+    def _alike(self, graph: DrawnGraph, inputs: Mapping[str, Any]) -> FailingGraph | None:
+        """Return a graph if it fails like the simplest so far; None if it does not, or the time is up."""
+        found: FailingGraph | None = self.once(repr(graph), inputs, lambda: self._run(graph, inputs))
+        return found
+
+    def _run(self, graph: DrawnGraph, inputs: Mapping[str, Any]) -> FailingGraph | None:
+        wrong = [result for result in self.judge(graph, inputs) if answer_of(result).is_finding]
+        if self.now.result.node is None and any(result.node is not None for result in wrong):
+            return None
+        alike = next((result for result in wrong if kind_of(result) == self.kind), None)
+        return None if alike is None else FailingGraph(graph, inputs, alike)
+
+
+# ---- smaller graphs
+
+
+GraphStep = Callable[[DrawnGraph, str], Iterator[DrawnGraph]]
+Sizes = Mapping[str, tuple[int, ...]]
+_OF_ONE: tuple[ShrinkStep, ...] = (without_fields, fewer_groups, with_defaults)
+
+
+def weight_of(graph: DrawnGraph) -> tuple[int, ...]:
+    """Return how complicated a graph is: the number of its steps counts most, then what counts for their descs."""
+    return len(graph.steps), *map(sum, zip(*(weight(step.desc) for step in graph.steps), strict=True))
+
+
+def part_of(graph: DrawnGraph, group: Sequence[int]) -> DrawnGraph:
+    """Return some steps of a graph, by their positions; a tensor that none of them writes is an input."""
+    return _of_steps([graph.steps[at] for at in group], tensors_of(graph))
+
+
+def tensors_of(graph: DrawnGraph) -> dict[str, TensorDesc]:
+    """Return the tensors of a graph by name: its inputs, and the outputs of its steps."""
+    return {**graph.inputs, **{step.writes: step.desc.tensors(OUTPUT)[0].tensor for step in graph.steps}}
+
+
+def _of_steps(steps: Sequence[DrawnStep], tensors: Mapping[str, TensorDesc]) -> DrawnGraph:
+    made = {step.writes for step in steps}
+    read = dict.fromkeys(name for step in steps for name in step.reads.values() if name not in made)
+    return DrawnGraph(tuple(steps), {name: tensors[name] for name in read})
+
+
+def smaller(graph: DrawnGraph, level: str) -> Iterator[DrawnGraph]:
+    """Yield the graph with a smaller size: wherever it is, in all tensors along a dimension, or in one tensor."""
+    tensors = tensors_of(graph)
+    names, sizes = list(tensors), [tensor.sizes for tensor in tensors.values()]
+    counts = (count for step in graph.steps for count in counts_in(step.desc.spec, without_counts(step.desc)))
+    for places, size in resizings(sizes, counts):
+        changed = [list(each) for each in sizes]
+        for index, axis in places:
+            changed[index][axis] = size
+        made = _remade(graph, dict(zip(names, map(tuple, changed), strict=True)), level)
+        if made is not None:
+            yield made
+
+
+def simpler_steps(graph: DrawnGraph, level: str) -> Iterator[DrawnGraph]:
+    """Yield the graph with one step without an optional field, with fewer groups, or with a simpler attribute."""
+    sizes = {name: tensor.sizes for name, tensor in tensors_of(graph).items()}
+    for at, step in enumerate(graph.steps):
+        for change in _OF_ONE:
+            for raw in change(step.desc.spec, without_counts(step.desc)):
+                desc = made_valid(step.desc.spec, raw, level)
+                made = None if desc is None else _with_desc(graph, at, desc, sizes, level)
+                if made is not None:
+                    yield made
+
+
+def _with_desc(graph: DrawnGraph, at: int, desc: OperatorDesc, sizes: Sizes, level: str) -> DrawnGraph | None:
+    """Return a graph with another desc of a step; those that read its output get the sizes that it has then."""
+    step = graph.steps[at]
+    reads = {part.label: step.reads.get(part.label, "") for part in desc.tensors(INPUT)}
+    if not all(reads.values()):
+        return None
+    steps = [*graph.steps[:at], DrawnStep(desc, reads, step.writes), *graph.steps[at + 1 :]]
+    tensors = tensors_of(graph)
+    given = {reads[part.label]: part.tensor.sizes for part in desc.tensors(INPUT)}
+    made = {step.writes: desc.tensors(OUTPUT)[0].tensor.sizes}
+    return _remade(_of_steps(steps, tensors), {**sizes, **given, **made}, level)
+
+
+def _remade(graph: DrawnGraph, sizes: Sizes, level: str) -> DrawnGraph | None:
+    """Return a graph whose tensors have other sizes; the output of a step has those that follow from its inputs.
+
+    None where a step takes no such sizes.
+    """
+    now, tensors = dict(sizes), tensors_of(graph)
+    steps = []
+    for step in graph.steps:
+        desc = made_valid(step.desc.spec, _resized(step, now), level)
+        parts = [] if desc is None else desc.tensors(INPUT)
+        if desc is None or {part.label for part in parts} != step.reads.keys():
+            return None
+        output = desc.tensors(OUTPUT)[0].tensor
+        now[step.writes] = output.sizes
+        read = [(part.tensor, step.reads[part.label]) for part in parts]
+        if not all(_is_of(tensor, name, now, tensors) for tensor, name in (*read, (output, step.writes))):
+            return None
+        steps.append(step._replace(desc=desc))
+    resized = {name: tensor._replace(sizes=now[name]) for name, tensor in tensors.items()}
+    return _of_steps(steps, resized)
+
+
+def _is_of(tensor: TensorDesc, name: str, sizes: Sizes, tensors: Mapping[str, TensorDesc]) -> bool:
+    """Whether a tensor has the data type of the graph's tensor of a name, and its new sizes."""
+    return (tensor.data_type, tensor.sizes) == (tensors[name].data_type, sizes[name])
+
+
+def _resized(step: DrawnStep, sizes: Sizes) -> Raw:
+    """Return the fields of a step's desc with other sizes of its tensors."""
+    raw = without_counts(step.desc)
+    names = {**step.reads, step.desc.tensors(OUTPUT)[0].label: step.writes}
+    for part in step.desc.tensors():
+        raw[part.label] = {"DataType": part.tensor.data_type, "Sizes": list(sizes[names[part.label]])}
+    return raw
+
+
+GRAPH_STEPS: tuple[GraphStep, ...] = (smaller, simpler_steps)
+
+
+def simpler_graphs(graph: DrawnGraph, level: str, step: GraphStep) -> Iterator[DrawnGraph]:
+    """Yield the valid graphs that a step makes of one, each of them simpler."""
+    now = weight_of(graph)
+    known: set[str] = set()
+    for made in step(graph, level):
+        text = repr(made)
+        if weight_of(made) < now and text not in known:
+            known.add(text)
+            yield made

@@ -72,47 +72,39 @@ class LibraryAnswer(NamedTuple):
 
 
 class ImplementationKind(NamedTuple):
-    """The name and the class of an implementation: its module and class, and the argument after the word and a colon.
+    """The spelling of an implementation's name, and its module and class.
 
-    `about` describes it in a few words.
+    An argument follows the name and a colon; it may be left out where it is in brackets. `about` describes the
+    implementation in a few words.
     """
 
+    spelling: str
     module: str
     maker: str
     about: str
-    place: str = ""
-    optional: bool = False
-
-    def spelt(self, word: str) -> str:
-        """Return how the name is written."""
-        tail = f":{self.place}" if self.place else ""
-        return f"{word}[{tail}]" if self.optional else word + tail
 
 
 KINDS = {
-    "reference": ImplementationKind("protocol", "Reference", "the reference engine"),
-    "onnxruntime": ImplementationKind(
-        "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime", "PROVIDER", optional=True
-    ),
-    "directml": ImplementationKind(
-        "directml",
-        "DirectMLLibrary",
-        "DirectML's own library",
-        "LIBRARY",
-        optional=True,
-    ),
-    "dxdispatch": ImplementationKind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
-    "recorded": ImplementationKind(
-        "dxdispatch", "recorded", "the results of DxDispatch, or tensors of a model", "DIR|FILE.npz"
-    ),
-    "command": ImplementationKind("command", "Command", "a program in any language", "CMD"),
-    "python": ImplementationKind("", "", "the object that a call of NAME in a module returns", "MODULE:NAME"),
+    kind.spelling.partition("[")[0].partition(":")[0]: kind
+    for kind in (
+        ImplementationKind("reference", "protocol", "Reference", "the reference engine"),
+        ImplementationKind(
+            "onnxruntime[:PROVIDER]", "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime"
+        ),
+        ImplementationKind("directml[:LIBRARY]", "directml", "DirectMLLibrary", "DirectML's own library"),
+        ImplementationKind("dxdispatch:EXE", "dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch"),
+        ImplementationKind(
+            "recorded:DIR|FILE.npz", "dxdispatch", "recorded", "the results of DxDispatch, or tensors of a model"
+        ),
+        ImplementationKind("command:CMD", "command", "Command", "a program in any language"),
+        ImplementationKind("python:MODULE:NAME", "", "", "the object that a call of NAME in a module returns"),
+    )
 }
 
 
 def spellings() -> str:
     """Return how implementations are named, for messages and help."""
-    return ", ".join(kind.spelt(word) for word, kind in KINDS.items())
+    return ", ".join(kind.spelling for kind in KINDS.values())
 
 
 def make(name: str, timeout: float | None = None) -> Implementation:
@@ -124,14 +116,14 @@ def make(name: str, timeout: float | None = None) -> Implementation:
     """
     word, colon, place = name.partition(":")
     kind = KINDS.get(word)
-    if kind is None or bool(place) != bool(colon) or (not place and kind.place and not kind.optional):
+    if kind is None or bool(place) != bool(colon) or (not place and kind.spelling.startswith(f"{word}:")):
         raise Unavailable(f"{name or repr(name)} is not an implementation; there are {spellings()}")
-    if place and not kind.place:
+    if place and kind.spelling == word:
         raise Unavailable(f"{name} is not an implementation: nothing follows {word}")
     if word == "python":
         return _of_python(name, place)
     maker = getattr(import_module(f"dmlcheck.implementations.{kind.module}"), kind.maker)
-    made: Implementation = maker(place, timeout) if kind.place else maker()
+    made: Implementation = maker() if kind.spelling == word else maker(place, timeout)
     return made
 
 

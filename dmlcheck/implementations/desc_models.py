@@ -147,3 +147,30 @@ def _renamed(names: Sequence[str], new: dict[str, str]) -> tuple[str, ...]:
 
 def _cast(before: GraphValue, after: GraphValue) -> ExportedNode:
     return ExportedNode("Cast", (before.name,), (after.name,), {"to": TYPES[after.data_type]})
+
+
+def refuse_deadly(graph: ExportedGraph, feed: dict[str, Array]) -> None:
+    """Raise Unsupported for integer divisions that could end the process, and lose all other results with it.
+
+    Their results are undefined in DirectML.
+    """
+    for node in graph.nodes:
+        if node.type not in ("Div", "Mod") or not all(name in feed for name in node.inputs):
+            continue
+        above, below = (feed[name] for name in node.inputs)
+        reason = deadly_division(above, below)
+        if reason is not None:
+            raise Unsupported(reason)
+
+
+def deadly_division(above: Array, below: Array) -> str | None:
+    """Return why a division could end the process on a CPU, or None."""
+    import numpy as np
+
+    if below.dtype.kind not in "iu":
+        return None
+    if not below.all():
+        return "an integer division by 0 could end the process"
+    if below.dtype.kind == "i" and ((above == np.iinfo(above.dtype).min) & (below == -1)).any():
+        return "an integer division that overflows could end the process"
+    return None

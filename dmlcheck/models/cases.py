@@ -197,3 +197,17 @@ def _free(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
+
+
+def given_model(path: str, name: str, asked: ModelRequest) -> Loaded | UnusableModel:
+    """Return a model with its inputs, or the diagnostics of either, or of the given sizes."""
+    model = loaded(Target(path, name), asked, None)
+    unknown = unknown_size(asked.sizes, model.symbols)
+    return model if unknown is None else UnusableModel((Diagnostic("unknown-sizes", unknown, file=name),))
+
+
+def inputs_text(model: Loaded, seed: int, inputs: str | None) -> str:
+    """Return the origin of the inputs of a model in words."""
+    if inputs is not None:
+        return f"the inputs are from {inputs}"
+    return f"the inputs are random, with the seed {seed}" if model.inputs else "there are no inputs"

@@ -1,4 +1,4 @@
-"""Evaluation of a DirectML graph, and of the commands of a DxDispatch model, by the reference engine."""
+"""Evaluation of a DirectML graph by the reference engine."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from dmlcheck.diagnostics.wording import braces, counted, cut
 from dmlcheck.files import npy
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.formats.dxdispatch.evaluate import evaluate_model
-from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, Results, run_steps
@@ -54,16 +52,6 @@ def _remarks(graph: GraphFile, results: Results) -> Iterator[str]:
     for name in graph.outputs:
         if name and name not in results.outputs:
             yield f"{cut(name, 100)!r} is not printed: it is a constant, and the file does not say of which type"
-
-
-def evaluated_commands(file: Opened, _: EvaluationRequest) -> Iterator[Evaluated]:
-    """Yield the resources that a model prints, as they are when it does."""
-    model = read_model(file.document)
-    if model.problems:
-        yield Evaluated(None, diagnostics=model.problems, is_wrong=True)
-        return
-    for done in evaluate_model(model, os.curdir):
-        yield Evaluated(None, done.printed, done.remark, done.diagnostics, is_done=done.is_done)
 
 
 # ---- every node of a graph

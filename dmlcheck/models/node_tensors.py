@@ -18,7 +18,7 @@ def deadly(node: Any, arrays: Mapping[str, Any]) -> str | None:
     """Return why a processor could end the process at a node, or None."""
     if node.op_type not in DIVISIONS or node.domain or not all(name in arrays for name in node.input):
         return None
-    from dmlcheck.implementations.onnxruntime import deadly_division
+    from dmlcheck.implementations.desc_models import deadly_division
 
     return deadly_division(*(np.asarray(arrays[name]) for name in node.input))
 

@@ -14,11 +14,10 @@ from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, import_all
-from dmlcheck.models.cases import ModelRequest, NodeCase, UnusableModel
+from dmlcheck.models.cases import ModelRequest, NodeCase, UnusableModel, given_model, inputs_text
 from dmlcheck.models.node_files import cases_of_steps
 from dmlcheck.models.node_verdict import operators_of
 from dmlcheck.models.reference_nodes import NodeOutputs, ReferenceNodes, Uncomputed, names_text
-from dmlcheck.models.values import given_model, inputs_text
 from dmlcheck.onnx.exporter import require
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.values.layouts import wide_span

@@ -23,10 +23,16 @@ from dmlcheck.models.node_files import FailedNode, NodeFiles
 from dmlcheck.models.node_tensors import largest_halves, not_finite
 from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
 from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, deviation_of, judge_node
-from dmlcheck.models.outputs import ModelOutputs, output_cases
+from dmlcheck.models.outputs import (
+    ModelOutputs,
+    not_together,
+    output_cases,
+    outputs_together,
+    together_case,
+    together_result,
+)
 from dmlcheck.models.process import ModelProcess
 from dmlcheck.models.reference_nodes import stand_in
-from dmlcheck.models.together import not_together, outputs_together, together_case, together_result
 from dmlcheck.models.whole_model import optimized
 from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
@@ -40,6 +46,7 @@ from dmlcheck.running.events import (
     Event,
     NotRun,
     Plan,
+    asks_for,
     case_of_file,
     digest,
     how_it_ended,
@@ -107,7 +114,7 @@ class ModelExecution:
         """Return the selected nodes, which the shards of the run divide among them."""
         is_selected = self.plan.selection.of(self.target)
         cases = (*(node.case for node in self.nodes), *self.output_cases)
-        return [case for case in cases if self.target.asks_for(case.name) and is_selected(case)]
+        return [case for case in cases if asks_for(self.target, case.name) and is_selected(case)]
 
     def _runs_together(self) -> bool:
         """Whether the whole model runs once in addition to its nodes: where its case is selected.
@@ -117,7 +124,7 @@ class ModelExecution:
         """
         case = together_case(self.target.name)
         is_other = not self.is_by_node or self.asked.is_bisecting or self.asked.is_listing or self.plan.shard
-        return not is_other and self.target.asks_for(case.name) and self.plan.selection.of(self.target)(case)
+        return not is_other and asks_for(self.target, case.name) and self.plan.selection.of(self.target)(case)
 
     @property
     def nodes(self) -> tuple[NodeCase, ...]:

@@ -10,10 +10,9 @@ import numpy as np
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.models.cases import Loaded, ModelRequest, NodeCase, UnusableModel, loaded, unknown_size
+from dmlcheck.models.cases import Loaded, ModelRequest, NodeCase, UnusableModel, given_model, inputs_text
 from dmlcheck.models.node_verdict import KNOWN_TYPES
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, evaluator_text
 from dmlcheck.onnx.descs.node import Unmapped
@@ -44,24 +43,10 @@ def evaluated_model(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluat
     yield from _outputs(os.path.splitext(os.path.basename(name))[0], name, way, outputs)
 
 
-def given_model(path: str, name: str, asked: ModelRequest) -> Loaded | UnusableModel:
-    """Return a model with its inputs, or the diagnostics of either, or of the given sizes."""
-    model = loaded(Target(path, name), asked, None)
-    unknown = unknown_size(asked.sizes, model.symbols)
-    return model if unknown is None else UnusableModel((Diagnostic("unknown-sizes", unknown, file=name),))
-
-
 def uncomputed(node: NodeCase, why: Uncomputed) -> Diagnostic:
     """Return the error about a node that neither the engine nor ONNX's evaluator computes."""
     text = f"the node {node.case.name} ({node.operator}) is not computed: {why.reason}"
     return Diagnostic(why.rule, text, file=node.case.file)
-
-
-def inputs_text(model: Loaded, seed: int, inputs: str | None) -> str:
-    """Return the origin of the inputs of a model in words."""
-    if inputs is not None:
-        return f"the inputs are from {inputs}"
-    return f"the inputs are random, with the seed {seed}" if model.inputs else "there are no inputs"
 
 
 def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> Iterator[str]:

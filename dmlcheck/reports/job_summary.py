@@ -10,7 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut, plural
 from dmlcheck.reports.failure import Again, failure_text, rules_text
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.records import RunInfo, Summary, end_text
+from dmlcheck.reports.records import RunInfo, Summary, end_text, is_failure
 from dmlcheck.running.results import CaseResult
 
 MOST_BYTES = 1 << 20  # GitHub takes no larger summary of a step
@@ -41,7 +41,7 @@ class JobSummary:
     def case(self, result: CaseResult) -> None:
         """Take a result."""
         self.overview.add(result)
-        if result.is_failure:
+        if is_failure(result):
             self.failed += 1
             if self.failed <= _MOST_FAILURES:
                 self.failures.append(_failure(result, self.again))

@@ -14,7 +14,7 @@ from dmlcheck.reports.against import difference_entry, kind_of, side_by_side
 from dmlcheck.reports.elements import report_value
 from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.reports.records import RunInfo, Summary, has_drifted
 from dmlcheck.running.legality import Validated, WholeCheck
 from dmlcheck.running.results import PASSED, SKIPPED, Against, CaseResult, Drift, ModelOutput, NodeOfCase, Together
 from dmlcheck.running.settings import EXPECTED_WITHIN
@@ -202,7 +202,7 @@ def _node(node: NodeOfCase) -> dict[str, Any]:
 def _details(result: CaseResult) -> dict[str, Any]:
     """Return the further entries of a case that fails a run: its desc, its inputs in brief, and its source."""
     case = result.case
-    if result.outcome in (PASSED, SKIPPED) and not result.has_drifted:
+    if result.outcome in (PASSED, SKIPPED) and not has_drifted(result):
         return {}
     inputs = {name: brief(raw) for name, raw in (case.inputs or {}).items()}
     found: dict[str, Any] = {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}

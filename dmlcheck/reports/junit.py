@@ -10,7 +10,7 @@ from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import failure_text, reason_text, rules_text
 from dmlcheck.reports.files import PartedFile
-from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary
+from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary, is_failure
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import short_operator
@@ -46,7 +46,7 @@ class JunitReport:
         """Return the element of one case."""
         case = result.case
         head = _tag("  <testcase", classname=_classname(case.path), name=case.name, time=_seconds(result.seconds))
-        if result.is_failure:
+        if is_failure(result):
             inside = self.failure(result)
         elif result.outcome == PASSED:
             noted = (f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
@@ -127,7 +127,7 @@ class _Suite:
         self.seconds += result.seconds
         if result.outcome == ERRORED:
             self.errors += 1
-        elif result.is_failure:
+        elif is_failure(result):
             self.failures += 1
         elif result.outcome != PASSED:
             self.skipped += 1

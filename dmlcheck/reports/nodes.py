@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, first_few, is_or_are, visible
-from dmlcheck.reports.records import level_text
+from dmlcheck.reports.records import is_failure, level_text
 from dmlcheck.running.results import PASSED, SKIPPED, Bisected, CaseResult, ModelOutput, NodeOfCase, NotFinite, Together
 from dmlcheck.specs.names import short_operator
 
@@ -80,8 +80,8 @@ class NodesOverview:
         self.total += 1
         self.judged += bool(node.meaning)
         self.by_provider += node.meaning == "provider"
-        self.failed += result.is_failure
-        if result.is_failure and self.first is None:
+        self.failed += is_failure(result)
+        if is_failure(result) and self.first is None:
             self.first = result.case.id, node
         self.not_finite += [(node, found) for found in node.not_finite]
         self.largest += [(magnitude, tensor, node) for tensor, magnitude in node.largest.items()]

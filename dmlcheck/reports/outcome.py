@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.find import Target, is_named
+from dmlcheck.formats.find import Target
 from dmlcheck.reports.accuracy import Watch
 from dmlcheck.reports.records import Reporter, Summary, Tally
-from dmlcheck.running.events import Done, Ended, Event, NotRun, digest_of
+from dmlcheck.running.events import Done, Ended, Event, NotRun, digest_of, is_named
 from dmlcheck.running.expectations import (
     Entry,
     Expectations,

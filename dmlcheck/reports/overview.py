@@ -17,7 +17,16 @@ from dmlcheck.reports.accuracy import (
     warnings,
     worst_text,
 )
-from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
+from dmlcheck.reports.records import (
+    CHECKED,
+    HEADS,
+    Earlier,
+    Summary,
+    has_drifted,
+    is_for_implementations,
+    is_quiet,
+    kind_of,
+)
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 
@@ -39,7 +48,7 @@ class _OperatorRow:
     def add(self, result: CaseResult) -> None:
         kind = kind_of(result)
         self.counts[kind] = self.counts.get(kind, 0) + 1
-        self.has_news = self.has_news or (not result.is_quiet and _is_news(result))
+        self.has_news = self.has_news or (not is_quiet(result) and _is_news(result))
         self.seconds += result.seconds
         for output in result.outputs.values():
             if output.most_off is not None:
@@ -103,12 +112,12 @@ class Overview:
             row = self.rows[operator] = _OperatorRow()
         if row is not None:
             row.add(result)
-        if not result.is_quiet:
+        if not is_quiet(result):
             self._note(result)
 
     def _note(self, result: CaseResult) -> None:
         """Take the reason of a skipped case, and the notes of a result."""
-        if result.is_for_implementations:
+        if is_for_implementations(result):
             self.for_implementations += 1
         elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
@@ -127,7 +136,7 @@ class Overview:
         if result.warned:
             lines = [f"{result.case.id} {found.message}" for found in near_bounds(result)]
             self.close.add(closest_to_bound(result), lines)
-        if result.drift and not result.has_drifted:
+        if result.drift and not has_drifted(result):
             lines = [f"{result.case.id} {found.message}" for found in drifts(result)]
             self.worse.add(max(drift.new_ulp - drift.old_ulp for drift in result.drift), lines)
 

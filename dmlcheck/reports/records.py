@@ -8,7 +8,19 @@ from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, is_or_are, plural
 from dmlcheck.reports.accuracy import Compared, inaccurate_warnings, unlikely_errors, unlimited_warnings
-from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, Bisected, CaseResult
+from dmlcheck.running.results import (
+    ERRORED,
+    FAILURES,
+    FOR_IMPLEMENTATIONS,
+    LEGAL,
+    NO_ANSWER,
+    OUTCOMES,
+    PASSED,
+    SKIPPED,
+    XFAILED,
+    Bisected,
+    CaseResult,
+)
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import LEVELS, level_and_version
 
@@ -208,9 +220,44 @@ class Reporter(Protocol):
         """Take the end of the run; called on interruption too."""
 
 
+# ---- the results of cases
+
+
+def is_quiet(result: CaseResult) -> bool:
+    """Whether a case passed without a remark, as most do."""
+    is_noted = result.diagnostics or result.warned or result.drift or result.uncompared or result.is_flaky
+    return result.outcome == PASSED and not is_noted and result.consistent is None and result.against is None
+
+
+def is_unanswered(result: CaseResult) -> bool:
+    """Whether the implementation gave nothing to judge: it failed, or took too long."""
+    return result.is_computed and any(found.rule in NO_ANSWER for found in result.diagnostics)
+
+
+def is_for_implementations(result: CaseResult) -> bool:
+    """Whether a case is skipped because the reference engine would only be compared with itself."""
+    return result.outcome == SKIPPED and result.reason == FOR_IMPLEMENTATIONS
+
+
+def has_drifted(result: CaseResult) -> bool:
+    """Whether a case passes, but lost more accuracy than the run allows."""
+    return any(drift.is_failure for drift in result.drift)
+
+
+def is_failure(result: CaseResult) -> bool:
+    """Whether a case makes its run fail by the implementation under test."""
+    return result.outcome in FAILURES or has_drifted(result)
+
+
+def fails_in_other(result: CaseResult) -> bool:
+    """Whether the second implementation fails a case: a mistake of the file is none of its own."""
+    other = None if result.against is None else result.against.result
+    return other is not None and is_failure(other) and other.is_computed
+
+
 def kind_of(result: CaseResult) -> str:
     """Return the count that a case goes into: its outcome, or that only dmlcheck checked its desc."""
-    return CHECKED if result.is_checked_desc else result.outcome
+    return CHECKED if result.outcome == PASSED and result.is_unrun else result.outcome
 
 
 class Tally:
@@ -236,10 +283,10 @@ class Tally:
         """Count a result."""
         is_computed = result.is_computed
         self.counts[result.outcome] += 1
-        self.noted["legal"] += result.is_legal_desc
+        self.noted["legal"] += kind_of(result) == CHECKED and result.reason == LEGAL
         self.noted["judged"] += is_computed
         self.noted["computed"] += is_computed and result.outcome == PASSED
-        if not result.is_quiet:
+        if not is_quiet(result):
             self._note(result)
 
     def _note(self, result: CaseResult) -> None:
@@ -247,18 +294,19 @@ class Tally:
         self.noted.update(
             warned=bool(result.warned),
             unlikely=bool(unlikely_errors(result)),
-            unanswered=result.is_unanswered,
-            for_implementations=result.is_for_implementations,
+            unanswered=is_unanswered(result),
+            for_implementations=is_for_implementations(result),
             inaccurate=bool(inaccurate_warnings(result)),
             unlimited=bool(unlimited_warnings(result)),
             worse=bool(result.drift),
-            drifted=result.has_drifted,
+            drifted=has_drifted(result),
             flaky=result.is_flaky,
-            against=result.against is not None and result.against.is_failure,
+            against=fails_in_other(result),
         )
-        if result.consistent is not None and (result.is_failure or result.outcome == PASSED):
+        is_wrong = is_failure(result)
+        if result.consistent is not None and (is_wrong or result.outcome == PASSED):
             failures, warnings = self.consistent.get(result.consistent, OfClass())
-            more = OfClass(failures + result.is_failure, warnings + (not result.is_failure))
+            more = OfClass(failures + is_wrong, warnings + (not is_wrong))
             self.consistent[result.consistent] = more
 
     def summary(self, seconds: float, *, is_interrupted: bool = False, **more: Any) -> Summary:

@@ -21,15 +21,14 @@ from dmlcheck.reports.failure import (
     shared_cause,
     short_line,
 )
-from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
+from dmlcheck.reports.layout import PLAIN, Style, Table, indent, printed
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.records import RunInfo, Summary, end_text
+from dmlcheck.reports.records import RunInfo, Summary, end_text, is_failure
 from dmlcheck.reports.visible import shown_info, shown_result
 from dmlcheck.running.results import CaseResult
 
 Echo = Callable[[str], None]
-Table = Callable[[Sequence[str], list[list[str]]], None]
 
 _OF_NOTHING = RunInfo("reference")
 _IN_FULL = 20  # failures; later ones are listed at the end
@@ -111,7 +110,8 @@ class TextReport:
 
     `info` is the description of the run, and `total` returns its number of cases, which is asked only if something is
     printed before all of them have run. `verbose` is 1 if every case is printed and -1 if only failures and the last
-    line are; `table` prints the head and the rows of a table. `durations` is the number of slow cases to print.
+    line are; `columns` are those of a terminal, which tables must fit in. `durations` is the number of slow cases to
+    print.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class TextReport:
         style: Style = PLAIN,
         verbose: int = 0,
         again: Again = again_by_id,
-        table: Table | None = None,
+        columns: int | None = None,
         info: RunInfo = _OF_NOTHING,
         total: Callable[[], int],
         durations: int = 0,
@@ -130,7 +130,7 @@ class TextReport:
         self.style = style
         self.verbose = verbose
         self.again = again
-        self.table = table or self._plain_table
+        self.columns = columns
         self.info = shown_info(info)
         self.total = total
         self.has_begun = verbose < 0
@@ -147,15 +147,15 @@ class TextReport:
 
     def echo(self, text: str) -> None:
         """Print a line, below the head of the report."""
-        if not self.has_begun:
-            self._begin(self.total())
-        self.write(text)
-
-    def _begin(self, cases: int) -> None:
-        """Print the description of the run."""
-        self.has_begun = True
-        for line in (f"dmlcheck {__version__}, {self.info.judged}", self.info.scope(cases)):
+        for line in (*self._head(self.total), text):
             self.write(line)
+
+    def _head(self, cases: Callable[[], int]) -> tuple[str, ...]:
+        """Return the description of the run of a number of cases, the first time."""
+        if self.has_begun:
+            return ()
+        self.has_begun = True
+        return f"dmlcheck {__version__}, {self.info.judged}", self.info.scope(cases())
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
@@ -172,7 +172,7 @@ class TextReport:
             self.against.add(result)
         if self.durations:
             self._time(result)
-        if result.is_failure:
+        if is_failure(result):
             self._tell(result)
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""
@@ -206,10 +206,9 @@ class TextReport:
         """Print the table by operator, the reasons of skips, the failures in a line each, and the last line."""
         if self.missing and self.missing == summary.total:
             return
-        if not self.has_begun:
-            self._begin(summary.total)
-        if self.verbose >= 0:
-            self._overview(summary)
+        overview = self._overview(summary) if self.verbose >= 0 else ()
+        for line in (*self._head(lambda: summary.total), *overview):
+            self.write(line)
         self._side_by_side()
         self._listed_failures()
         if self.slowest:
@@ -237,28 +236,28 @@ class TextReport:
             return
         self.echo(against.head)
         if self.verbose >= 0:
-            self.table(*against.table())
+            for line in self._table(*against.table()):
+                self.echo(line)
         for line in against.lines():
             self.echo(line)
 
-    def _overview(self, summary: Summary) -> None:
-        """Print the table by operator, how accurate the outputs are, and why cases were skipped."""
+    def _overview(self, summary: Summary) -> Iterator[str]:
+        """Yield the table by operator, how accurate the outputs are, and why cases were skipped."""
         is_whole = self.verbose > 0
         head, rows = self.overview.table(summary, is_whole=is_whole)
         if rows:
             if is_whole or self.told > _IN_FULL:
-                self.echo("")
-            self.table(head, rows)
-        for line in self.overview.quiet_lines(is_whole=is_whole):
-            self.echo(line)
-        for line in self.overview.accuracy_lines(summary, self.info.compared_to, is_whole=is_whole):
-            self.echo(line)
-        for line in self.overview.skip_lines(is_whole=is_whole):
-            self.echo(line)
+                yield ""
+            yield from self._table(head, rows)
+        yield from self.overview.quiet_lines(is_whole=is_whole)
+        yield from self.overview.accuracy_lines(summary, self.info.compared_to, is_whole=is_whole)
+        yield from self.overview.skip_lines(is_whole=is_whole)
 
-    def _plain_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
-        for line in columns_of(head, rows):
-            self.echo(line)
+    def _table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+        """Yield a table, the first column to the left and the others to the right."""
+        first, *lines = printed([Table(head, rows)], self.columns)
+        yield self.style(first, "bold")
+        yield from lines
 
 
 def _is_missing(result: CaseResult) -> bool:
@@ -291,7 +290,7 @@ class ConciseReport:
 
     def case(self, result: CaseResult) -> None:
         """Print a failure."""
-        if result.is_failure and self.tells_failures:
+        if is_failure(result) and self.tells_failures:
             self.echo(placed_line(shown_result(result)))
 
     def finish(self, summary: Summary) -> None:

@@ -10,11 +10,11 @@ from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import braces, did_you_mean
-from dmlcheck.formats.find import is_named
 from dmlcheck.formats.registry import Opened, cases_in
 from dmlcheck.implementations import make
 from dmlcheck.implementations.protocol import Implementation, adapted
 from dmlcheck.running.computed import Computed, NoOutputs, computed, failed, why_unsupported
+from dmlcheck.running.events import is_named
 from dmlcheck.running.legality import all_problems
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.literals import Array

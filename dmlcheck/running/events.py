@@ -217,9 +217,19 @@ def chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, b
     """Yield the cases of a file, whether each is selected, and whether it also belongs to this shard."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
     cases = file.cases if target.part is None else _part(file.cases, *target.part)
-    for case in [case for case in cases if target.asks_for(case.name)]:
+    for case in [case for case in cases if asks_for(target, case.name)]:
         is_selected = selected is None or selected(case)
         yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
+
+
+def asks_for(target: Target, name: str) -> bool:
+    """Whether a target asks for a case: by its name, or by that before its matrix, of `k[K=16]` by `k`."""
+    return target.case is None or is_named(name, target.case)
+
+
+def is_named(name: str, asked: str) -> bool:
+    """Whether a case is called so, its matrix aside."""
+    return name == asked or name.startswith(f"{asked}[")
 
 
 def _part(cases: Sequence[Case], number: int, count: int) -> Sequence[Case]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
 from dmlcheck.cases.records import REFERENCE_ONLY, Case, in_order
@@ -18,7 +18,7 @@ from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import Pair
 from dmlcheck.implementations.protocol import adapted
 from dmlcheck.reference.engine import too_much_work
-from dmlcheck.reference.limits.work import Limited, OutOfTime, TooMuchWork
+from dmlcheck.reference.limits.work import LIMIT, OutOfTime, TooMuchWork
 from dmlcheck.running.computed import (
     Computed,
     NoOutputs,
@@ -59,6 +59,23 @@ if TYPE_CHECKING:
 _MOST_WORDS = 200  # characters of the words of a refusal
 _UNFORESEEN = "an unforeseen answer"
 _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
+
+
+class Limited(NamedTuple):
+    """Limits the total time of the engine's computations in a `with` block: beyond it they end with OutOfTime.
+
+    One block at a time: the limit is that of the process.
+    """
+
+    seconds: float
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+        LIMIT.seconds, LIMIT.until = self.seconds, time.monotonic() + self.seconds
+
+    def __exit__(self, *_: object) -> None:
+        """End the block, and the limit."""
+        LIMIT.seconds = LIMIT.until = float("inf")
 
 
 class Run:
@@ -298,13 +315,11 @@ def _of_unusable(prepared: Prepared) -> Ending:
 
 def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> NoOutputs | None:
     """Return why a case is not run: the desc is not supported, or there is nothing to compare with; or None."""
+    if run.is_reference:  # which runs every desc
+        return None if prepared.expected else NoOutputs("no expected outputs: nothing independent to compare with")
     unsupported = why_unsupported(desc, run.implementation)
-    if unsupported is not None:
+    if unsupported is not None or prepared.expected:
         return unsupported
-    if prepared.expected:
-        return None
-    if run.is_reference:
-        return NoOutputs("no expected outputs: nothing independent to compare with")
     reason = too_much_work(desc, prepared.inputs)
     return None if reason is None else NoOutputs(reason)
 

@@ -161,13 +161,6 @@ class CaseResult(NamedTuple):
     against: Against | None = None
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether it passed without a remark, as most do."""
-        is_noted = self.diagnostics or self.warned or self.drift or self.uncompared or self.is_flaky
-        is_alone = self.against is None
-        return self.outcome == PASSED and not is_noted and self.consistent is None and is_alone
-
-    @property
     def is_computed(self) -> bool:
         """Whether the implementation had a part in it: it computed, failed to, or was asked to refuse the desc."""
         return self.outcome != SKIPPED and not self.is_unrun
@@ -181,39 +174,9 @@ class CaseResult(NamedTuple):
         return max(output.max_ulp for output in outputs)
 
     @property
-    def is_unanswered(self) -> bool:
-        """Whether the implementation gave nothing to judge: it failed, or took too long."""
-        return self.is_computed and any(found.rule in NO_ANSWER for found in self.diagnostics)
-
-    @property
-    def is_checked_desc(self) -> bool:
-        """Whether it passes, and only dmlcheck checked its desc."""
-        return self.outcome == PASSED and self.is_unrun
-
-    @property
-    def is_legal_desc(self) -> bool:
-        """Whether it is a plain desc, which passes because it is valid."""
-        return self.is_checked_desc and self.reason == LEGAL
-
-    @property
     def is_for_another(self) -> bool:
         """Whether it is skipped because it is not for what is under test: for the reference, or for implementations."""
         return self.outcome == SKIPPED and self.reason in (FOR_IMPLEMENTATIONS, FOR_REFERENCE)
-
-    @property
-    def is_for_implementations(self) -> bool:
-        """Whether it is skipped because the reference engine would only be compared with itself."""
-        return self.outcome == SKIPPED and self.reason == FOR_IMPLEMENTATIONS
-
-    @property
-    def has_drifted(self) -> bool:
-        """Whether the case passes, but lost more accuracy than the run allows."""
-        return bool(self.drift) and any(drift.is_failure for drift in self.drift)
-
-    @property
-    def is_failure(self) -> bool:
-        """Whether the case makes its run fail by the implementation under test."""
-        return self.outcome in FAILURES or self.has_drifted
 
     @property
     def verdict(self) -> bool | None:
@@ -226,8 +189,3 @@ class Against(NamedTuple):
 
     result: CaseResult
     differences: Mapping[str, OutputDifference] = {}
-
-    @property
-    def is_failure(self) -> bool:
-        """Whether the second implementation fails the case: a mistake of the file is none of its own."""
-        return self.result.is_failure and self.result.is_computed

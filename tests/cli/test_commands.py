@@ -103,8 +103,8 @@ def test_an_example_works(example: str, files_of_examples: Path) -> None:
 
 def test_the_help_of_run_names_every_implementation() -> None:
     section = PAGES["run"].split("Implementations:\n")[1].split("\n\n")[0]
-    for word, kind in KINDS.items():
-        assert re.search(rf"^    {re.escape(kind.spelt(word))} +{re.escape(kind.about)}$", section, re.MULTILINE)
+    for kind in KINDS.values():
+        assert re.search(rf"^    {re.escape(kind.spelling)} +{re.escape(kind.about)}$", section, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

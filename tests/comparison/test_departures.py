@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.departures import cropped, extended, lower, of_visible, opened, scattered, scattered_nd
+from dmlcheck.comparison.deviating import cropped, extended, lower, of_visible, opened, scattered, scattered_nd
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan

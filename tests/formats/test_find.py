@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.formats.find import each_once, find_files, inputs_file_of, is_named, is_report, search
+from dmlcheck.formats.find import each_once, find_files, inputs_file_of, is_report, search
 from dmlcheck.formats.registry import read_file
 
 
@@ -121,12 +121,6 @@ def test_models_of_findings_are_in_folders_of_their_name_with_their_inputs(tmp_p
     assert search(str(tmp_path / "graph-1")).models_of_findings == [model]
     assert search(str(tmp_path / "own")).models_of_findings == []
     assert inputs_file_of("found/graph-1/model.onnx") == "found/graph-1/inputs.npz"
-
-
-def test_a_case_is_called_by_its_name_with_or_without_that_of_its_matrix() -> None:
-    assert is_named("k[K=16]", "k")
-    assert is_named("k[K=16]", "k[K=16]")
-    assert not is_named("kernel", "k")
 
 
 def test_a_file_is_taken_once_whatever_path_leads_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from valid_descs import tensor, valid
+
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.drawing.graphs import DrawnGraph, DrawnStep
+from dmlcheck.fuzzing.graph_campaign import (
+    GRAPH_STEPS,
+    FailingGraph,
+    GraphReducer,
+    kind_of,
+    part_of,
+    simpler_graphs,
+    simpler_steps,
+    smaller,
+    tensors_of,
+    weight_of,
+)
+from dmlcheck.running.results import FAILED, CaseResult, NodeOfCase, Together
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import INPUT
 
 pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 
-import numpy as np
 import onnx
 from commandline import dmlcheck
 from onnx.reference import ReferenceEvaluator
@@ -178,3 +200,191 @@ def test_a_node_that_fails_in_a_model_only_is_a_model_of_this_node(tmp_path: Pat
     (found,) = campaign(tmp_path / "found", "WrongSinInModels", 4)
     assert found.operator == "Sin-7"
     assert [node.op_type for node in onnx.load(found.path).graph.node] == ["Sin"]
+
+
+# ---- reducing graphs: the steps, sizes and values that a fault needs are left, and nothing else
+
+
+SIZES = (1, 2, 4, 9)
+X = tensor(*SIZES)
+STEPS = ("ACTIVATION_RELU", "ELEMENT_WISE_ABS", "ELEMENT_WISE_SQRT", "ELEMENT_WISE_NEGATE", "ELEMENT_WISE_EXP")
+
+
+def chain() -> DrawnGraph:
+    """Return RELU -> ABS -> SQRT -> NEGATE -> EXP."""
+    steps = [
+        DrawnStep(valid(f"DML_OPERATOR_{name}", InputTensor=X, OutputTensor=X), {"InputTensor": f"t{at - 1}"}, f"t{at}")
+        for at, name in enumerate(STEPS)
+    ]
+    return DrawnGraph(tuple(steps), {"t-1": TensorDesc("FLOAT32", SIZES)})
+
+
+def result(message: str = "t4 is wrong", **more: Any) -> CaseResult:
+    case = Case("model.onnx::x", "x", "model.onnx", "", None, {})
+    return CaseResult(case, FAILED, "output mismatch", (Diagnostic("output-mismatch", message),), **more)
+
+
+TOGETHER = result(together=Together(("a", "b"), ("A", "B")))
+NODE = result(node=NodeOfCase("a", "Abs-13"))
+
+
+class Fault:
+    """Judges graphs: wrong with both of two steps, at least three elements in a row, and a value above 2 among them."""
+
+    def __init__(self, first: str, last: str, *wrong: CaseResult) -> None:
+        self.names = {f"DML_OPERATOR_{first}", f"DML_OPERATOR_{last}"}
+        self.wrong = wrong or (TOGETHER,)
+        self.seen: list[str] = []
+
+    def __call__(self, graph: DrawnGraph, inputs: Mapping[str, Any]) -> Sequence[CaseResult]:
+        self.seen.append(repr((graph, [array.tolist() for array in inputs.values()])))
+        assert graph.inputs.keys() == inputs.keys()
+        assert all(inputs[name].shape == one.sizes for name, one in graph.inputs.items())
+        has_steps = self.names <= {step.desc.spec.operator for step in graph.steps}
+        is_large = any(array.shape[-1] >= 3 and (array > 2).any() for array in inputs.values())
+        return self.wrong if has_steps and is_large else ()
+
+
+def reduced(fault: Fault, start: CaseResult, seconds: float | None = None) -> GraphReducer:
+    values = {"t-1": np.full(SIZES, 5.25, np.float32)}
+    made = GraphReducer(fault, FailingGraph(chain(), values, start), NEWEST_LEVEL, seconds)
+    assert made.ended().is_whole is (seconds is None)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "left"),
+    [
+        ("ELEMENT_WISE_ABS", "ELEMENT_WISE_SQRT", STEPS[1:3]),
+        ("ACTIVATION_RELU", "ELEMENT_WISE_SQRT", (STEPS[0], STEPS[2])),
+        ("ELEMENT_WISE_ABS", "ELEMENT_WISE_ABS", STEPS[1:2]),
+    ],
+)
+def test_the_steps_the_sizes_and_the_values_that_a_fault_needs_are_left(
+    first: str, last: str, left: tuple[str, ...]
+) -> None:
+    fault = Fault(first, last)
+    made = reduced(fault, TOGETHER)
+    assert tuple(step.desc.spec.short for step in made.now.graph.steps) == left
+    shapes = {array.shape for array in made.now.inputs.values()}
+    assert (1, 1, 1, 3) in shapes
+    elements = np.concatenate([array.reshape(-1) for array in made.now.inputs.values()])
+    assert elements.max() == 3
+    assert np.count_nonzero(elements) == 1
+    assert len(fault.seen) == len(set(fault.seen)) == made.trials
+
+
+def test_without_time_the_graph_stays_as_it_is() -> None:
+    made = reduced(Fault("ELEMENT_WISE_ABS", "ELEMENT_WISE_SQRT"), TOGETHER, -1.0)
+    assert (len(made.now.graph.steps), made.trials) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "is_taken"), [([TOGETHER], True), ([NODE], False), ([result()], False), ([NODE, TOGETHER], False)]
+)
+def test_a_graph_that_fails_in_another_way_is_not_taken(wrong: list[CaseResult], is_taken: bool) -> None:
+    values = {"t-1": np.full(SIZES, 5.25, np.float32)}
+    fault = Fault("ELEMENT_WISE_ABS", "ELEMENT_WISE_SQRT", *wrong)
+    made = GraphReducer(fault, FailingGraph(chain(), values, TOGETHER), NEWEST_LEVEL, None)
+    assert (made.with_inputs({"t-1": values["t-1"] - 1}) is not None) is is_taken
+
+
+def test_how_a_model_fails_has_no_name_of_a_tensor() -> None:
+    assert kind_of(TOGETHER) == kind_of(result("t7 is wrong", together=TOGETHER.together))
+    assert len({kind_of(one)[0] for one in (TOGETHER, NODE, result())}) == 3
+
+
+# ---- smaller graphs
+
+
+IMAGE = tensor(1, 2, 6, 6)
+RELU = valid("DML_OPERATOR_ACTIVATION_LEAKY_RELU", InputTensor=IMAGE, OutputTensor=IMAGE, Alpha=0.3)
+POOL = valid(
+    "DML_OPERATOR_AVERAGE_POOLING",
+    InputTensor=IMAGE,
+    OutputTensor=tensor(1, 2, 3, 3),
+    Strides=[2, 2],
+    WindowSize=[2, 2],
+    StartPadding=[0, 0],
+    EndPadding=[0, 0],
+    IncludePadding=0,
+)
+SMALL = tensor(1, 2, 3, 3)
+ADD = valid("DML_OPERATOR_ELEMENT_WISE_ADD", ATensor=SMALL, BTensor=SMALL, OutputTensor=SMALL)
+GRAPH = DrawnGraph(
+    (
+        DrawnStep(RELU, {"InputTensor": "x0"}, "t0"),
+        DrawnStep(POOL, {"InputTensor": "t0"}, "t1"),
+        DrawnStep(ADD, {"ATensor": "t1", "BTensor": "t1"}, "t2"),
+    ),
+    {"x0": TensorDesc("FLOAT32", (1, 2, 6, 6))},
+)
+
+
+def check(graph: DrawnGraph) -> None:
+    """Check that what a step reads has the type and the sizes that its desc asks for."""
+    tensors = tensors_of(graph)
+    for step in graph.steps:
+        for part in step.desc.tensors(INPUT):
+            there = tensors[step.reads[part.label]]
+            assert (there.data_type, there.sizes) == (part.tensor.data_type, part.tensor.sizes)
+
+
+@pytest.mark.parametrize(
+    ("group", "inputs"), [((0,), {"x0"}), ((1, 2), {"t0"}), ((0, 2), {"x0", "t1"}), ((0, 1, 2), {"x0"})]
+)
+def test_a_tensor_that_no_step_of_a_part_writes_is_its_input(group: tuple[int, ...], inputs: set[str]) -> None:
+    part = part_of(GRAPH, group)
+    assert part.steps == tuple(GRAPH.steps[at] for at in group)
+    assert set(part.inputs) == inputs
+    check(part)
+
+
+def test_sizes_become_smaller_in_all_steps_and_outputs_follow() -> None:
+    found = list(smaller(GRAPH, NEWEST_LEVEL))
+    for graph in found:
+        check(graph)
+    sizes = [{name: one.sizes for name, one in tensors_of(graph).items()} for graph in found]
+    halved = {"x0": (1, 2, 2, 2), "t0": (1, 2, 2, 2), "t1": (1, 2, 1, 1), "t2": (1, 2, 1, 1)}
+    assert halved in sizes
+    assert {"x0": (1, 1, 6, 6), "t0": (1, 1, 6, 6), "t1": (1, 1, 3, 3), "t2": (1, 1, 3, 3)} in sizes
+
+
+def test_inputs_that_have_to_have_the_same_size_are_resized_together() -> None:
+    reads = {"ATensor": "x0", "BTensor": "x1"}
+    inputs = {name: TensorDesc("FLOAT32", (1, 2, 3, 3)) for name in reads.values()}
+    graph = DrawnGraph((DrawnStep(ADD, reads, "t0"),), inputs)
+    found = list(smaller(graph, NEWEST_LEVEL))
+    assert found
+    for one in found:
+        check(one)
+
+
+def test_an_attribute_of_one_step_becomes_simpler() -> None:
+    found = list(simpler_steps(GRAPH, NEWEST_LEVEL))
+    for graph in found:
+        check(graph)
+    assert {graph.steps[0].desc["Alpha"] for graph in found} >= {0.0, 1.0}
+    assert all(graph.steps[1:] == GRAPH.steps[1:] for graph in found if graph.steps[0] != GRAPH.steps[0])
+
+
+def test_an_optional_tensor_may_be_left_out() -> None:
+    a, b, c = tensor(1, 1, 2, 3), tensor(1, 1, 3, 2), tensor(1, 1, 2, 2)
+    more = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 1.0}
+    gemm = valid("DML_OPERATOR_GEMM", ATensor=a, BTensor=b, CTensor=c, OutputTensor=c, **more)
+    reads = {"ATensor": "x0", "BTensor": "x1", "CTensor": "x2"}
+    given = zip(reads.values(), (a, b, c), strict=True)
+    inputs = {name: TensorDesc("FLOAT32", tuple(one["Sizes"])) for name, one in given}
+    graph = DrawnGraph((DrawnStep(gemm, reads, "t0"),), inputs)
+    without = [one for one in simpler_steps(graph, NEWEST_LEVEL) if "x2" not in one.inputs]
+    assert without
+    assert all(
+        "CTensor" not in one.steps[0].desc and one.steps[0].reads.keys() == {"ATensor", "BTensor"} for one in without
+    )
+
+
+def test_what_is_simpler_weighs_less_and_fewer_steps_weigh_least() -> None:
+    found = [graph for step in GRAPH_STEPS for graph in simpler_graphs(GRAPH, NEWEST_LEVEL, step)]
+    assert found
+    assert all(weight_of(graph) < weight_of(GRAPH) for graph in found)
+    assert all(weight_of(part_of(GRAPH, (0, 1))) < weight_of(graph) for graph in found)

@@ -56,16 +56,9 @@ def test_a_name_that_is_none_is_refused_with_those_that_are(name: str) -> None:
         make(name)
 
 
-def test_every_kind_is_spelt_with_what_follows_it() -> None:
-    assert [kind.spelt(word) for word, kind in KINDS.items()] == [
-        "reference",
-        "onnxruntime[:PROVIDER]",
-        "directml[:LIBRARY]",
-        "dxdispatch:EXE",
-        "recorded:DIR|FILE.npz",
-        "command:CMD",
-        "python:MODULE:NAME",
-    ]
+def test_a_kind_is_known_by_the_word_before_what_follows_it() -> None:
+    words = ["reference", "onnxruntime", "directml", "dxdispatch", "recorded", "command", "python"]
+    assert list(KINDS) == words
 
 
 def test_the_reference_says_its_version() -> None:

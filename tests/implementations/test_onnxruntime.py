@@ -20,7 +20,7 @@ from dmlcheck import load_cases, validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.implementations import Failure, Unavailable, Unsupported, make
+from dmlcheck.implementations import Failure, Unavailable, Unsupported, desc_models, make
 from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.running.results import ALL_UNDEFINED
@@ -263,15 +263,15 @@ def test_integer_divisions_that_could_end_the_process_are_known(dtype: Any) -> N
     """The rule is told the numbers, and nothing divides them."""
     least = np.iinfo(dtype).min
     above, below = np.array([4, 6], dtype), np.array([2, 3], dtype)
-    assert module.deadly_division(above, below) is None
-    assert "division by 0" in str(module.deadly_division(above, np.array([2, 0], dtype)))
-    overflowing = module.deadly_division(np.array([4, least], dtype), np.array([2, -1], dtype))
+    assert desc_models.deadly_division(above, below) is None
+    assert "division by 0" in str(desc_models.deadly_division(above, np.array([2, 0], dtype)))
+    overflowing = desc_models.deadly_division(np.array([4, least], dtype), np.array([2, -1], dtype))
     assert "division that overflows" in str(overflowing)
-    assert module.deadly_division(np.array([least, 6], dtype), np.array([2, -1], dtype)) is None
+    assert desc_models.deadly_division(np.array([least, 6], dtype), np.array([2, -1], dtype)) is None
     unsigned = np.array([2, 255], np.uint8)
-    assert module.deadly_division(np.zeros(2, np.uint8), unsigned) is None
-    assert module.deadly_division(unsigned, np.zeros(2, np.uint8)) is not None
-    assert module.deadly_division(np.ones(2, np.float32), np.zeros(2, np.float32)) is None
+    assert desc_models.deadly_division(np.zeros(2, np.uint8), unsigned) is None
+    assert desc_models.deadly_division(unsigned, np.zeros(2, np.uint8)) is not None
+    assert desc_models.deadly_division(np.ones(2, np.float32), np.zeros(2, np.float32)) is None
 
 
 @pytest.mark.parametrize("operator", ["DIVIDE", "MODULUS_FLOOR", "MODULUS_TRUNCATE"])
@@ -284,7 +284,7 @@ def test_an_integer_division_that_could_end_the_process_is_not_tried(
     inputs = {"ATensor": np.array([6, 9], np.int32), "BTensor": np.array([2, 3], np.int32)}
     quotients = [3, 3] if operator == "DIVIDE" else [0, 0]
     assert cpu.run(desc, inputs)["OutputTensor"].tolist() == quotients
-    monkeypatch.setattr(module, "deadly_division", lambda _, below: "not tried" if (below == 3).any() else None)
+    monkeypatch.setattr(desc_models, "deadly_division", lambda _, below: "not tried" if (below == 3).any() else None)
     with pytest.raises(Unsupported, match="not tried"):
         cpu.run(desc, inputs)
     inputs["BTensor"] = np.array([-2, 9], np.int32)

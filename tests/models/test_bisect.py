@@ -325,7 +325,7 @@ def test_nodes_that_did_not_run_alone_do_not_run_together(
     runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if a division could end the process, and is not tried."""
-    monkeypatch.setattr("dmlcheck.implementations.onnxruntime.deadly_division", lambda *_: "not tried")
+    monkeypatch.setattr("dmlcheck.implementations.desc_models.deadly_division", lambda *_: "not tried")
     nodes = [node("Div", "x two", "d", "divide"), node("Add", "d d", "y", "add")]
     _, bisected = bisect(one_input(nodes, [4], [constant("two", [2], np.int64)], kind=INT64))
     assert bisected == Bisected("no nodes were run together: the tensors that they need are not there", 0)

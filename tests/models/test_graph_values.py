@@ -29,7 +29,8 @@ from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import opened
 from dmlcheck.graphs.records import GraphFile
 from dmlcheck.implementations import make
-from dmlcheck.models.graph_values import evaluate_graph, evaluated_commands, evaluated_graph
+from dmlcheck.models.dispatches import evaluated_commands
+from dmlcheck.models.graph_values import evaluate_graph, evaluated_graph
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.values.layouts import Array
 

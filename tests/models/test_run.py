@@ -316,7 +316,7 @@ def test_a_division_that_could_end_the_process_does_not_run(
 ) -> None:
     """As if one by 7 could; the rule itself is told what it divides, and not run."""
     monkeypatch.setattr(
-        "dmlcheck.implementations.onnxruntime.deadly_division",
+        "dmlcheck.implementations.desc_models.deadly_division",
         lambda _, below: "a division by 7 could end the process" if (below == 7).any() else None,
     )
     constants = [constant("z", [7], np.int64), constant("one", [1], np.int64)]

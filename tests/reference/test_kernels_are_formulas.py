@@ -14,14 +14,18 @@ from dmlcheck.reference import kernels
 from dmlcheck.specs.names import DATA_TYPES
 
 FOLDER = Path(kernels.__file__).parent
-FAMILIES = sorted(path for path in (*FOLDER.glob("*.py"), *FOLDER.glob("*/formula.py")) if path.stem != "__init__")
+FAMILIES = sorted(
+    path
+    for path in (*FOLDER.glob("*.py"), *FOLDER.glob("*/__init__.py"))
+    if path.parent != FOLDER or path.stem != "__init__"
+)
 ENGINE = ("ball", "blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
 LONGEST = 25  # lines of a function
 
 
 def family(path: Path) -> str:
     """Return the name of the family that a module is of."""
-    return path.parent.name if path.stem == "formula" else path.stem
+    return path.parent.name if path.stem == "__init__" else path.stem
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dmlcheck.comparison.records import Element
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.json import JsonReport, case_dict
 from dmlcheck.reports.reading import ReportError, case_result, read_errors, read_head, read_report
-from dmlcheck.reports.records import RunInfo
+from dmlcheck.reports.records import CHECKED, RunInfo, kind_of
 from dmlcheck.running.results import LEGAL, OUTCOMES, CaseResult, Drift, NodeOfCase, NotFinite
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.records import Deviation
@@ -81,7 +81,9 @@ def test_of_a_report_of_an_earlier_version_it_follows_from_what_the_case_has() -
         raw = json.loads(json.dumps(case_dict(result)))
         del raw["computed"]
         assert case_result(raw).is_computed is is_computed
-        assert case_result(raw).is_legal_desc is (result.reason == "a legal desc")
+        assert (case_result(raw).reason == LEGAL and kind_of(case_result(raw)) == CHECKED) is (
+            result.reason == "a legal desc"
+        )
 
 
 @pytest.mark.parametrize(

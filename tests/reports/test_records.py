@@ -7,8 +7,19 @@ from results import UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.reports.records import Earlier, OfClass, RunInfo, Tally, outcomes_text
-from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, CaseResult, Drift
+from dmlcheck.reports.records import (
+    CHECKED,
+    Earlier,
+    OfClass,
+    RunInfo,
+    Tally,
+    has_drifted,
+    is_failure,
+    is_for_implementations,
+    kind_of,
+    outcomes_text,
+)
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, OUTCOMES, CaseResult, Drift
 from dmlcheck.running.settings import Settings
 
 
@@ -220,3 +231,27 @@ def test_a_run_whose_results_are_all_expected_to_be_missing_says_so() -> None:
     for others in ([wrong], [failed(outcome="passed", diagnostics=())], [failed()]):
         assert note not in outcomes_text(summary_of([dead, *others]))
     assert note not in outcomes_text(summary_of([skipped]))
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_failures_errors_and_unexpected_passes_fail_a_run(outcome: str) -> None:
+    assert is_failure(CaseResult(case(), outcome)) is (outcome in ("failed", "error", "xpassed"))
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_a_case_that_passes_fails_a_run_where_it_drifted_too_far(*, is_wrong: bool) -> None:
+    drift = (Drift("A", 1.0, 2.0, is_failure=False), Drift("B", 1.0, 9.0, is_failure=is_wrong))
+    result = CaseResult(case(), "passed", drift=drift)
+    assert (has_drifted(result), is_failure(result)) == (is_wrong, is_wrong)
+
+
+def test_a_desc_that_only_dmlcheck_checked_is_a_count_of_its_own() -> None:
+    assert kind_of(plain()) == kind_of(passed(is_unrun=True)) == CHECKED
+    assert kind_of(passed()) == "passed"
+    assert kind_of(failed(is_unrun=True)) == "failed"
+
+
+def test_a_case_for_implementations_is_one_that_is_skipped_for_that() -> None:
+    assert is_for_implementations(CaseResult(case(), "skipped", FOR_IMPLEMENTATIONS))
+    assert not is_for_implementations(CaseResult(case(), "skipped", "another reason"))
+    assert not is_for_implementations(CaseResult(case(), "failed", FOR_IMPLEMENTATIONS))

@@ -99,12 +99,8 @@ def test_a_run_that_was_interrupted_says_so() -> None:
     assert lines[2:] == ["interrupted with no case done in 0.00 s"]
 
 
-def test_the_table_goes_where_tables_go() -> None:
-    tables: list[Any] = []
-    lines = printed(PASSED, table=lambda head, rows: tables.append((head, rows)))
-    assert lines[2:] == ["1 passed in 0.00 s"]
-    ((head, rows),) = tables
-    assert (head[0], rows[0][:2]) == ("operator", ["REDUCE", "1"])
+def test_the_table_fits_in_the_columns_of_a_terminal() -> None:
+    assert printed(PASSED, columns=20)[2:] == ["operator  passed", "REDUCE         1", "1 passed in 0.00 s"]
 
 
 # ---- many failures

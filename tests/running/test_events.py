@@ -13,7 +13,7 @@ from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used 
 from dmlcheck import implementations
 from dmlcheck.formats.find import Target
 from dmlcheck.implementations.protocol import adapted
-from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection, digest_of, digest_of_ids, in_shard
+from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection, digest_of, digest_of_ids, in_shard, is_named
 from dmlcheck.running.execution import Execution
 
 
@@ -116,3 +116,9 @@ def test_every_case_is_in_one_shard() -> None:
 def test_which_shard_a_case_is_in_never_changes(count: int) -> None:
     """`printf a.yaml::a | sha256sum` begins with e34c484569e4264d."""
     assert in_shard("a.yaml::a", (0xE34C484569E4264D % count + 1, count))
+
+
+def test_a_case_is_called_by_its_name_with_or_without_that_of_its_matrix() -> None:
+    assert is_named("k[K=16]", "k")
+    assert is_named("k[K=16]", "k[K=16]")
+    assert not is_named("kernel", "k")

@@ -18,6 +18,7 @@ from dmlcheck.cases.records import DetachedOrigin
 from dmlcheck.files.yaml import parse
 from dmlcheck.formats.registry import read_document
 from dmlcheck.implementations.protocol import Reference
+from dmlcheck.reports.records import is_failure
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings
@@ -212,7 +213,7 @@ def test_what_the_reference_finds_wrong_is_told_once_and_of_others_both_are() ->
 @pytest.mark.parametrize("implementation", [None, giving([1 / 3, 1 / 7, 0.5])])
 def test_a_strict_run_fails_the_case(implementation: Any) -> None:
     found = result("[0.33334, 0.142857, 0.5]", implementation, is_strict=True)
-    assert (found.outcome, found.reason, found.is_failure) == ("failed", "inaccurate expectation", True)
+    assert (found.outcome, found.reason, is_failure(found)) == ("failed", "inaccurate expectation", True)
     assert [(one.rule, one.severity) for one in found.diagnostics] == [(INACCURATE, "error")]
     assert result("[0.3333, 0.14286, 0.5]", implementation, is_strict=True).outcome == "passed"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +19,8 @@ from dmlcheck.implementations import Failure, Pair, Unsupported
 from dmlcheck.implementations.protocol import Reference
 from dmlcheck.reference.limits import work
 from dmlcheck.running import one_case
-from dmlcheck.running.one_case import Run, run_case, run_cases
-from dmlcheck.running.results import FOR_REFERENCE
+from dmlcheck.running.one_case import Limited, Run, run_case, run_cases
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, FOR_REFERENCE
 from dmlcheck.running.settings import Settings
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -95,7 +96,7 @@ def test_random_values_without_outputs_are_for_implementations_and_not_read(outp
     monkeypatch.setattr(one_case, "prepare", None)
     made = case(inputs=RANDOM, outputs=outputs)
     result = run_case(made, Run(Reference()))
-    assert (result.outcome, result.is_for_implementations, result.diagnostics) == ("skipped", True, ())
+    assert (result.outcome, result.reason == FOR_IMPLEMENTATIONS, result.diagnostics) == ("skipped", True, ())
 
 
 def test_the_desc_of_a_case_for_implementations_is_checked() -> None:
@@ -430,7 +431,9 @@ def test_a_masked_array_is_no_input() -> None:
 @pytest.mark.parametrize("tiles", [0, 1])  # in the second place the result is there, and its tolerance is not
 def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([0.0, *[1.0] * tiles, *[3.0] * 9])
-    monkeypatch.setattr(work, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    timer = SimpleNamespace(monotonic=lambda: next(clock), perf_counter=time.perf_counter)
+    monkeypatch.setattr(work, "time", timer)
+    monkeypatch.setattr(one_case, "time", timer)
     late = run_case(case(outputs={"OutputTensor": [4, 7]}), Run(Reference(), timeout=2.0))
     assert (late.outcome, late.reason, [found.rule for found in late.diagnostics]) == (
         "error",
@@ -442,7 +445,13 @@ def test_the_reference_has_a_time_limit_in_this_process(tiles: int, monkeypatch:
 
 def test_a_result_in_time_passes_and_only_the_reference_keeps_the_limit() -> None:
     assert run_case(case(), Run(Reference(), timeout=60.0)).outcome == "passed"
-    assert not isinstance(Run(answering(None), timeout=1.0).time_limit, work.Limited)
+    assert not isinstance(Run(answering(None), timeout=1.0).time_limit, Limited)
+
+
+def test_there_is_no_limit_outside_of_a_block() -> None:
+    with Limited(0.0):
+        pass
+    assert list(work.in_time(range(3))) == [0, 1, 2]
 
 
 # ---- DirectML's library, which is asked and computes nothing

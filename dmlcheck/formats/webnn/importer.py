@@ -17,7 +17,7 @@ from dmlcheck.folders.exporting import Imported, import_all
 from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test, tolerance_of
 from dmlcheck.formats.webnn.javascript import Script, read, require
 from dmlcheck.formats.webnn.literals import NotData, Wrong
-from dmlcheck.formats.webnn.operators import elementwise, layers, movement, windows
+from dmlcheck.formats.webnn.operators import elementwise, layers, windows
 from dmlcheck.formats.webnn.operators.elementwise import FUSED
 from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
 from dmlcheck.formats.webnn.suite import CheckedByCode, Stated, Suite, suites
@@ -234,7 +234,6 @@ def _shown(name: str) -> str:
 OPERATORS: dict[str, WebnnRow] = {
     **elementwise.OPERATORS,
     **layers.OPERATORS,
-    **movement.OPERATORS,
     **windows.OPERATORS,
 }
 # Operators that Chromium builds from several of DirectML's.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart
-from dmlcheck.onnx.descs.tensors import repeated
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode
+from dmlcheck.onnx.descs.tensors import along, repeated
 
 
 def step(operator: str, **fields: Any) -> Counterpart:
@@ -57,3 +59,23 @@ def window(x: TensorRef, output: TensorRef, offsets: Sequence[int]) -> Counterpa
 def join(parts: Sequence[TensorRef], output: TensorRef, axis: int) -> Counterpart:
     """Return a JOIN of tensors along an axis."""
     return step("JOIN", InputTensors=list(parts), OutputTensor=output, Axis=axis)
+
+
+# ---- quantized numbers
+
+
+def scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
+    """Return a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, its numbers repeated to all elements."""
+    tensors = {"ScaleTensor": along(scale, 0, x.shape), "ZeroPointTensor": along(zero, 0, x.shape)}
+    return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
+
+
+def dequantized(x: TensorRef, scale: TensorRef, zero: TensorRef) -> tuple[Counterpart, TensorRef]:
+    """Return a DEQUANTIZE_LINEAR, and the floats that it gives."""
+    made = TensorRef("FLOAT32", x.shape)
+    return scaled("DEQUANTIZE", x, scale, zero, made), made
+
+
+def zero_of(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
+    """Return a zero point, 0 if it is left out."""
+    return node.optional(index) or TensorRef.of(np.zeros((), like.dtype))

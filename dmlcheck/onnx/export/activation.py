@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.builder import Builder, Maker, scaled, times_exactly
+from dmlcheck.onnx.export.builder import Builder, Maker, along, scaled, times_exactly
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.reduction import along
 from dmlcheck.onnx.export.representable import as_element, as_float32
 from dmlcheck.onnx.same_operators import ACTIVATIONS
 

@@ -285,3 +285,29 @@ def times_exactly(g: Builder, x: GraphValue, factor: float, name: str) -> GraphV
     if not multiplies_exactly(factor) or not fits(factor, x.data_type):
         raise Inexpressible(f"a product with {name} {factor:g} would be rounded by itself")
     return g.times(x, factor)
+
+
+# ---- operators of one axis
+
+
+def along(g: Builder, type: str, x: GraphValue, axes: Sequence[int]) -> GraphValue:
+    """Apply an operator of one axis to several, of which its result has all elements."""
+    if len(axes) == 1:
+        return g.node(type, [x], x.sizes, x.data_type, axis=axes[0])
+    group = merged(g, x, axes)
+    made = g.node(type, [group], group.sizes, x.data_type, axis=len(group.sizes) - 1)
+    order = _last(x, axes)
+    apart = g.reshape(made, [x.sizes[axis] for axis in order])
+    return g.transpose(apart, [order.index(axis) for axis in range(len(order))])
+
+
+def merged(g: Builder, x: GraphValue, axes: Sequence[int]) -> GraphValue:
+    """Return a value with some axes made one, its last; no axes become one of size 1."""
+    moved = g.transpose(x, _last(x, axes))
+    kept = len(x.sizes) - len(axes)
+    return g.reshape(moved, [*moved.sizes[:kept], math.prod(moved.sizes[kept:])])
+
+
+def _last(x: GraphValue, axes: Sequence[int]) -> list[int]:
+    """Return the axes of a value with some of them moved to its end, both in their order."""
+    return [*(axis for axis in range(len(x.sizes)) if axis not in axes), *sorted(axes)]

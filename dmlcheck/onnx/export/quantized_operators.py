@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.representable import BYTES, require_type
-from dmlcheck.onnx.export.windows import window, window_attributes
+from dmlcheck.onnx.export.representable import BYTES, require_type, window, window_attributes
 
 
 def quantized_tensor(g: Builder, name: str, type: str) -> list[GraphValue]:

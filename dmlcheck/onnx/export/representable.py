@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Collection
+from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.shapes import pooled, pooled_like
 
 _PACKED = {"FLOAT16": "<e", "FLOAT32": "<f", "FLOAT64": "<d"}
 
@@ -85,3 +87,45 @@ def positive(desc: OperatorDesc, name: str) -> list[int]:
     if not all(number >= 1 for number in numbers):
         raise Inexpressible(f"{name} has a 0")
     return numbers
+
+
+# ---- attributes of windows
+
+
+WINDOW_FIELDS = ("WindowSize", "Strides", "StartPadding", "EndPadding", "Dilations")
+
+
+def window(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the attributes of a window; its dilations only if they are not all 1, ceil_mode only where it is on."""
+    dilations = positive(desc, "Dilations") if "Dilations" in desc.values else []
+    return {
+        "kernel_shape": list(desc.values["WindowSize"]),
+        "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
+        "strides": list(desc.values["Strides"]),
+        "dilations": dilations if any(step > 1 for step in dilations) else None,
+        "ceil_mode": 1 if _is_rounded_up(desc) else None,
+    }
+
+
+def _is_rounded_up(desc: OperatorDesc) -> bool:
+    """Return whether the sizes of a desc are rounded up, all that have a remainder."""
+    values = desc.values
+    input, output = (values[name].sizes for name in ("InputTensor", "OutputTensor"))
+    given = [values[name] for name in WINDOW_FIELDS if name in values]
+    down = pooled(input, *given)
+    if down is None or output[2:] == down:
+        return False
+    if output[2:] != pooled_like([size + 1 for size in down], input, *given):
+        raise Inexpressible("ONNX rounds the sizes of all dimensions up, or of none")
+    return True
+
+
+def window_attributes(desc: OperatorDesc, kernel: GraphValue) -> dict[str, Any]:
+    """Return the attributes of ONNX's convolutions for the fields of a window."""
+    return {
+        "dilations": positive(desc, "Dilations"),
+        "group": desc.values["GroupCount"],
+        "kernel_shape": list(kernel.sizes[2:]),
+        "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
+        "strides": list(desc.values["Strides"]),
+    }

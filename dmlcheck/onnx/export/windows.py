@@ -8,36 +8,16 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
 from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.representable import BYTES, FLOATS, as_float32, positive, require_type
-from dmlcheck.specs.shapes import pooled, pooled_like
-
-
-def window(desc: OperatorDesc) -> dict[str, Any]:
-    """Return the attributes of a window; its dilations only if they are not all 1, ceil_mode only where it is on."""
-    dilations = positive(desc, "Dilations") if "Dilations" in desc.values else []
-    return {
-        "kernel_shape": list(desc.values["WindowSize"]),
-        "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
-        "strides": list(desc.values["Strides"]),
-        "dilations": dilations if any(step > 1 for step in dilations) else None,
-        "ceil_mode": 1 if _is_rounded_up(desc) else None,
-    }
-
-
-_FIELDS = ("WindowSize", "Strides", "StartPadding", "EndPadding", "Dilations")
-
-
-def _is_rounded_up(desc: OperatorDesc) -> bool:
-    """Return whether the sizes of a desc are rounded up, all that have a remainder."""
-    values = desc.values
-    input, output = (values[name].sizes for name in ("InputTensor", "OutputTensor"))
-    given = [values[name] for name in _FIELDS if name in values]
-    down = pooled(input, *given)
-    if down is None or output[2:] == down:
-        return False
-    if output[2:] != pooled_like([size + 1 for size in down], input, *given):
-        raise Inexpressible("ONNX rounds the sizes of all dimensions up, or of none")
-    return True
+from dmlcheck.onnx.export.representable import (
+    BYTES,
+    FLOATS,
+    WINDOW_FIELDS,
+    as_float32,
+    require_type,
+    window,
+    window_attributes,
+)
+from dmlcheck.specs.shapes import pooled
 
 
 def opset_of_sizes(desc: OperatorDesc) -> int:
@@ -45,7 +25,7 @@ def opset_of_sizes(desc: OperatorDesc) -> int:
     values = desc.values
     output = values["OutputTensor"].sizes[2:]
     end = [more + step - 1 for more, step in zip(values["EndPadding"], values["Strides"], strict=True)]
-    given = [end if name == "EndPadding" else values[name] for name in _FIELDS if name in values]
+    given = [end if name == "EndPadding" else values[name] for name in WINDOW_FIELDS if name in values]
     return 1 if pooled(values["InputTensor"].sizes, *given) == output else 22
 
 
@@ -188,17 +168,6 @@ def _flipped(g: Builder, kernel: GraphValue) -> GraphValue:
     starts = [kernel.sizes[axis] - 1 for axis in axes]
     ends = [-kernel.sizes[axis] - 1 for axis in axes]
     return g.slice(kernel, starts, ends, kernel.sizes, axes, [-1 for _ in axes])
-
-
-def window_attributes(desc: OperatorDesc, kernel: GraphValue) -> dict[str, Any]:
-    """Return the attributes of ONNX's convolutions for the fields of a window."""
-    return {
-        "dilations": positive(desc, "Dilations"),
-        "group": desc.values["GroupCount"],
-        "kernel_shape": list(kernel.sizes[2:]),
-        "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
-        "strides": list(desc.values["Strides"]),
-    }
 
 
 def _reached(x: GraphValue, kernel: GraphValue, desc: OperatorDesc, *, is_forward: bool) -> list[int]:

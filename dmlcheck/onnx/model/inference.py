@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, sequence_parts
-from dmlcheck.onnx.operators import experimental
+from dmlcheck.onnx.operators.table import row_of
 from dmlcheck.onnx.provider.registrations import is_registered
 from dmlcheck.onnx.reading import first_line, valueless
 from dmlcheck.onnx.schemas import MISJUDGED, schema_of, versions_of_operators
@@ -81,7 +81,8 @@ def version_of(node: Any, opsets: Mapping[str, int]) -> int:
     opset = opsets.get(node.domain, 1)
     schema = schema_of_node(node, opsets)
     if schema is None:
-        is_gone = node.op_type in experimental.OPERATORS and not node.domain and opset > experimental.LAST_OPSET
+        last = row_of(type_of(node)).last_opset
+        is_gone = last is not None and opset > last
         return 1 if is_registered(type_of(node)) and not is_gone else opset  # onnxruntime's own are of version 1
     return int(schema.since_version)
 

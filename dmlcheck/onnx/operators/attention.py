@@ -6,14 +6,14 @@ DirectML has the heads side by side, and adds one tensor to the products: hidden
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.tensors import repeated
+from dmlcheck.onnx.operators.fused_attention import numbers
 from dmlcheck.onnx.operators.row import Row
 
 _INPUTS = {0: "QueryTensor", 1: "KeyTensor", 2: "ValueTensor", 4: "PastKeyTensor", 5: "PastValueTensor"}
@@ -36,12 +36,7 @@ def _attention(node: OnnxNode) -> list[Counterpart]:
     if bias is not None:
         full = (*query.shape[:3], past + key.shape[2])
         tensors["RelativePositionBiasTensor"] = repeated(bias, full)
-    scale = node.get("scale")
-    fields = {
-        "Scale": shortest(1 / sqrt(query.shape[3]) if scale is None else scale),
-        "MaskFilterValue": -10000,
-        "MaskType": "NONE",
-    }
+    fields = {**numbers(node, query.shape[3]), "MaskType": "NONE"}
     operator, counts = _of_heads(query.shape[1], key.shape[1])
     return [Counterpart(operator, {**tensors, **dict(_outputs(node)), **fields, **counts}, _note(node))]
 

@@ -12,7 +12,7 @@ from functools import partial
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.operators.row import Row
 
-LAST_OPSET = 9
+_LAST_OPSET = 9
 
 
 def _affine(node: OnnxNode) -> list[Counterpart]:
@@ -46,9 +46,9 @@ def _crop(node: OnnxNode) -> list[Counterpart]:
 
 
 OPERATORS: dict[str, Row] = {
-    "Affine": Row(_affine),
-    "Crop": Row(_crop),
-    "ImageScaler": Row(_image),
-    "ParametricSoftplus": Row(partial(_activation, "ACTIVATION_PARAMETRIC_SOFTPLUS")),
-    "ScaledTanh": Row(partial(_activation, "ACTIVATION_SCALED_TANH")),
+    "Affine": Row(_affine, last_opset=_LAST_OPSET),
+    "Crop": Row(_crop, last_opset=_LAST_OPSET),
+    "ImageScaler": Row(_image, last_opset=_LAST_OPSET),
+    "ParametricSoftplus": Row(partial(_activation, "ACTIVATION_PARAMETRIC_SOFTPLUS"), last_opset=_LAST_OPSET),
+    "ScaledTanh": Row(partial(_activation, "ACTIVATION_SCALED_TANH"), last_opset=_LAST_OPSET),
 }

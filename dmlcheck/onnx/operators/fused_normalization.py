@@ -10,7 +10,7 @@ from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
-from dmlcheck.onnx.descs.steps import identity, pair, step, unary
+from dmlcheck.onnx.descs.steps import dequantized, identity, pair, step, unary, zero_of
 from dmlcheck.onnx.descs.tensors import ranked, repeated, sized
 from dmlcheck.onnx.operators.row import Row, is_given, not_taken
 
@@ -51,7 +51,7 @@ def _query_skip_layer_normalization(node: OnnxNode) -> str | None:
 # ---- embeddings
 
 
-def embeddings(node: OnnxNode) -> list[Counterpart]:
+def _embeddings(node: OnnxNode) -> list[Counterpart]:
     """GATHER of words, positions and segments, their sum, normalized; the mask's ones are counted."""
     ids, words = node.input(0), node.input(2)
     if (ids.ndim, words.ndim) != (2, 2):
@@ -108,6 +108,23 @@ def _mask_index(node: OnnxNode, ids: TensorRef) -> tuple[list[Counterpart], list
     equal = step("ELEMENT_WISE_LOGICAL_EQUALS", ATensor=wide, BTensor=repeated(one, wide.shape), OutputTensor=marks)
     count = step("REDUCE", Function="SUM", InputTensor=marks.bits(kind), OutputTensor=lengths, Axes=[3])
     return [], [step("FILL_VALUE_CONSTANT", OutputTensor=one, ValueDataType=kind, Value=1), equal, count]
+
+
+def _quantized_embeddings(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR of the tables and of both factors, and the steps of EmbedLayerNormalization."""
+    inputs = [node.optional(index) for index in range(8)]
+    before = []
+    for index in _TABLES:
+        x = inputs[index]
+        if x is not None:
+            made, inputs[index] = dequantized(x, node.input(index + _TO_SCALE), zero_of(node, index + _TO_ZERO, x))
+            before.append(made)
+    plain = node._replace(type="com.microsoft.EmbedLayerNormalization", inputs=tuple(inputs))
+    return [*before, *_embeddings(plain)]
+
+
+_TABLES = range(2, 7)  # words, positions, segments, gamma and beta
+_TO_SCALE, _TO_ZERO = 6, 11  # how many inputs later each has its scale and its zero point
 
 
 # ---- groups
@@ -168,7 +185,8 @@ OPERATORS: dict[str, Row] = {
         name: Row(partial(_skip_layer, use_mean=use_mean), query=_query_skip_layer_normalization, outputs=None)
         for name, use_mean in _SKIPPED.items()
     },
-    "com.microsoft.EmbedLayerNormalization": Row(embeddings, outputs=None),
+    "com.microsoft.EmbedLayerNormalization": Row(_embeddings, outputs=None),
     "com.microsoft.GroupNorm": Row(_groups),
+    "com.microsoft.QEmbedLayerNormalization": Row(exact=_quantized_embeddings, outputs=None),
     "com.microsoft.SkipGroupNorm": Row(exact=_skip_groups, outputs=None),
 }

@@ -14,10 +14,10 @@ import numpy as np
 
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.steps import pair, product, step
-from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
+from dmlcheck.onnx.descs.steps import dequantized, pair, product, scaled, step, zero_of
+from dmlcheck.onnx.descs.tensors import channels, channels_second, converted, repeated, sized
 from dmlcheck.onnx.operators.convolution import window
 from dmlcheck.onnx.operators.matrix_products import batches
 from dmlcheck.onnx.operators.row import Row, not_taken
@@ -153,18 +153,6 @@ def _average(node: OnnxNode, *, is_global: bool = False) -> list[Counterpart]:
 # ---- computed in floating point, or quantized first
 
 
-def scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
-    """Return a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, its numbers repeated to all elements."""
-    tensors = {"ScaleTensor": along(scale, 0, x.shape), "ZeroPointTensor": along(zero, 0, x.shape)}
-    return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
-
-
-def dequantized(x: TensorRef, scale: TensorRef, zero: TensorRef) -> tuple[Counterpart, TensorRef]:
-    """Return a DEQUANTIZE_LINEAR, and the floats that it gives."""
-    made = TensorRef("FLOAT32", x.shape)
-    return scaled("DEQUANTIZE", x, scale, zero, made), made
-
-
 def _sigmoid(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR; both zero points must be there."""
     return through_float(node, node.input(2), node.input(4), "ACTIVATION_SIGMOID")
@@ -179,11 +167,6 @@ def through_float(
     made = TensorRef("FLOAT32", output.shape)
     inner = step(operator, InputTensor=numbers, OutputTensor=made, **fields)._replace(least=4)
     return [first, inner, scaled("QUANTIZE", made, node.input(3), zero_of_output, output)]
-
-
-def zero_of(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
-    """Return a zero point, 0 if it is left out."""
-    return node.optional(index) or TensorRef.of(np.zeros((), like.dtype))
 
 
 def _query_q_linear_sigmoid(node: OnnxNode) -> str | None:
@@ -297,6 +280,77 @@ def _query_mat_mul_n_bits(node: OnnxNode) -> str | None:
     )
 
 
+# ---- what only the CPU of onnxruntime computes: the meanings are from its own documentation
+
+
+def _leaky(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR, LEAKY_RELU, QUANTIZE_LINEAR."""
+    zeros = zero_of(node, 2, node.input(0)), zero_of(node, 4, node.output())
+    return through_float(node, *zeros, "ACTIVATION_LEAKY_RELU", Alpha=shortest(node.get("alpha", 0.01)))
+
+
+def _multiplied(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR of both factors, MULTIPLY, QUANTIZE_LINEAR."""
+    output = node.output()
+    factors = ((index, node.input(index)) for index in (0, 3))
+    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in factors]
+    before, parts = zip(*given, strict=True)
+    made = TensorRef("FLOAT32", output.shape)
+    last = scaled("QUANTIZE", made, node.input(6), zero_of(node, 7, output), output)
+    return [*before, pair("MULTIPLY", parts[0], parts[1], made), last]
+
+
+def _softmax(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR, SOFTMAX1, QUANTIZE_LINEAR; of an opset before 13 along all axes from one on."""
+    x, output = node.input(0), node.output()
+    axis = axis_of(node.get("axis", -1), x.ndim)
+    axes = [axis] if node.whole("opset") >= _OF_ONE_AXIS else list(range(axis, x.ndim))
+    zeros = zero_of(node, 2, x), zero_of(node, 4, output)
+    return through_float(node, *zeros, "ACTIVATION_SOFTMAX1", Axes=axes)
+
+
+_OF_ONE_AXIS = 13  # the opset from which on Softmax is
+
+
+def _choice(node: OnnxNode) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR of both sides, IF, QUANTIZE_LINEAR."""
+    output = node.output()
+    sides = [(index, node.input(index)) for index in (1, 4)]
+    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in sides]
+    before, parts = zip(*given, strict=True)
+    made = TensorRef("FLOAT32", output.shape)
+    tensors = dict(zip(("ConditionTensor", "ATensor", "BTensor"), (node.input(0), *parts), strict=True))
+    fields = {name: repeated(x, output.shape) for name, x in tensors.items()}
+    last = scaled("QUANTIZE", made, node.input(7), zero_of(node, 8, output), output)
+    return [*before, step("ELEMENT_WISE_IF", **fields, OutputTensor=made), last]
+
+
+def _gemm(node: OnnxNode) -> list[Counterpart]:
+    """MATRIX_MULTIPLY_INTEGER, ADD of whole numbers, CAST, MULTIPLY by scales and alpha, and QUANTIZE_LINEAR if asked.
+
+    The third factor has the scales of the product.
+    """
+    a, b = (
+        x.transpose((1, 0)) if node.get(name, 0) else x
+        for name, x in (("transA", node.input(0)), ("transB", node.input(3)))
+    )
+    output = node.output()
+    sums, made = TensorRef("INT32", output.shape), TensorRef("FLOAT32", output.shape)
+    zeros = zero_of(node, 2, a), zero_of(node, 5, b)
+    steps = product_of_integers(node._replace(inputs=(a, b, *zeros), outputs=(sums,)))
+    if node.has(6):
+        whole, sums = sums, TensorRef("INT32", output.shape)
+        steps.append(pair("ADD", whole, node.input(6), sums))
+    steps.append(step("CAST", InputTensor=sums, OutputTensor=made))
+    alpha = TensorRef.of(np.full((), node.get("alpha", 1.0), np.float32))
+    for factor in (node.input(1), alpha, node.input(4)):
+        is_last = factor is node.input(4) and not node.has(7)
+        before, made = made, output if is_last else TensorRef("FLOAT32", output.shape)
+        steps.append(pair("MULTIPLY", before, factor, made))
+    last = [scaled("QUANTIZE", made, node.input(7), zero_of(node, 8, output), output)] if node.has(7) else []
+    return [*steps, *last]
+
+
 OPERATORS: dict[str, Row] = {
     "ConvInteger": Row(_convolution_of_integers),
     "MatMulInteger": Row(product_of_integers),
@@ -312,4 +366,13 @@ OPERATORS: dict[str, Row] = {
     "com.microsoft.QLinearConcat": Row(_concat),
     "com.microsoft.QLinearGlobalAveragePool": Row(partial(_average, is_global=True)),
     "com.microsoft.QLinearSigmoid": Row(_sigmoid, query=_query_q_linear_sigmoid),
+    "com.microsoft.DynamicQuantizeLSTM": Row(reason="quantizes its state anew in each step, and no operator does that"),
+    "com.microsoft.MatMulInteger16": Row(
+        reason="multiplies integers of 16 bits, and no product of DirectML takes them"
+    ),
+    "com.microsoft.QGemm": Row(exact=_gemm),
+    "com.microsoft.QLinearLeakyRelu": Row(exact=_leaky),
+    "com.microsoft.QLinearMul": Row(exact=_multiplied),
+    "com.microsoft.QLinearSoftmax": Row(exact=_softmax),
+    "com.microsoft.QLinearWhere": Row(exact=_choice),
 }

@@ -47,6 +47,7 @@ class Row(NamedTuple):
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
     may_be_empty: int | None = None  # an input whose elements, if any, are not computed with
     is_kept: bool = False  # ONNX Runtime does not compute it at load, though all its inputs are constant
+    last_opset: int | None = None  # in which onnxruntime has it, though ONNX has it no more
     is_on_cpu: bool = False  # its outputs are on the CPU, whoever computes them
 
     @property

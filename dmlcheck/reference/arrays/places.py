@@ -74,3 +74,18 @@ def columns_less_rows(places: Places) -> Any:
 def numbers_at(places: Places, sizes: Sequence[int]) -> Any:
     """Return the row-major positions of the elements at some places, which may have steps."""
     return np.ravel_multi_index(np.ix_(*places), tuple(sizes))
+
+
+def last_dimensions(x: Any, count: int) -> Any:
+    """Return the part of a tensor at index 0 of all dimensions but the last `count`."""
+    return x[(*[0] * (x.ndim - count), ...)]
+
+
+def within_all(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
+    """Return the places of indices in row-major order, modulo 2^32 as DirectML counts them, and which are inside."""
+    place = np.zeros((), np.int64)
+    for index, size in zip(indices, sizes, strict=True):
+        at = np.asarray(index).astype(np.int64)
+        place = place * size + np.where(at < 0, at + size, at)
+    place = place % 2**32
+    return place, place < math.prod(sizes)

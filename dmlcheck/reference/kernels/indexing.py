@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from typing import Any
@@ -23,7 +22,7 @@ from dmlcheck.reference.arrays.needs import (
     tuples_of_gather_nd,
     updates_after_tuples,
 )
-from dmlcheck.reference.arrays.places import Places, picked, with_ones_after
+from dmlcheck.reference.arrays.places import Places, last_dimensions, picked, with_ones_after, within_all
 from dmlcheck.reference.limits.work import BLOCKS_OF_COPIES
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives
 from dmlcheck.reference.rows import RANKS, UNCUT, Cut, Groups, Kernel, Spread, exact_row
@@ -58,11 +57,6 @@ def in_32_bits(indices: Any) -> bool:
     """Whether all indices are held by 32 bits, with a sign unless these are their type."""
     held = np.iinfo(np.uint32 if indices.dtype == np.uint32 else np.int32)
     return bool(indices.max() <= held.max and indices.min() >= held.min)
-
-
-def last_dimensions(x: Any, count: int) -> Any:
-    """Return the part of a tensor at index 0 of all dimensions but the last `count`."""
-    return x[(*[0] * (x.ndim - count), ...)]
 
 
 # ---- gathering
@@ -160,16 +154,6 @@ def counted_on(found: PartlyUndefined, indices: Sequence[Any], updates: Any) -> 
     value[at] = updates[is_inside]
     mark[tuple(one[is_beyond[is_inside]] for one in at)] = True
     return AsMeasured(value, mark)
-
-
-def within_all(indices: Sequence[Any], sizes: Sequence[int]) -> tuple[Any, Any]:
-    """Return the places of indices in row-major order, modulo 2^32 as DirectML counts them, and which are inside."""
-    place = np.zeros((), np.int64)
-    for index, size in zip(indices, sizes, strict=True):
-        at = np.asarray(index).astype(np.int64)
-        place = place * size + np.where(at < 0, at + size, at)
-    place = place % 2**32
-    return place, place < math.prod(sizes)
 
 
 def replaced(x: Any, indices: Sequence[Any], updates: Any) -> Any:

@@ -61,35 +61,18 @@ class OutOfTime(Exception):
     """A computation took longer than it may; the message has the seconds."""
 
 
-class _Limit:
-    """The seconds that computations have, and when they end; infinity for none."""
+class TimeLimit:
+    """The seconds that the computations of the process have, in all threads, and when they end; infinity for none."""
 
     seconds = until = float("inf")
 
 
-_LIMIT = _Limit()
-
-
-class Limited(NamedTuple):
-    """Limits the total time of the computations of a `with` block: beyond it they end with OutOfTime.
-
-    One block at a time: the limit is that of the process, so that all threads have it.
-    """
-
-    seconds: float
-
-    def __enter__(self) -> None:
-        """Begin the block."""
-        _LIMIT.seconds, _LIMIT.until = self.seconds, time.monotonic() + self.seconds
-
-    def __exit__(self, *_: object) -> None:
-        """End the block, and the limit."""
-        _LIMIT.seconds = _LIMIT.until = float("inf")
+LIMIT = TimeLimit()
 
 
 def in_time(parts: Iterable[_T]) -> Iterator[_T]:
     """Yield the parts of a computation; OutOfTime before a part for which there is no time left."""
     for part in parts:
-        if time.monotonic() > _LIMIT.until:
-            raise OutOfTime(f"{_LIMIT.seconds:g}")
+        if time.monotonic() > LIMIT.until:
+            raise OutOfTime(f"{LIMIT.seconds:g}")
         yield part

@@ -14,7 +14,7 @@ from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
 from dmlcheck.reports.html.parts import Group
 from dmlcheck.reports.html.templates import Markup, escape, fill, joined, plain
 from dmlcheck.reports.nodes import model_facts
-from dmlcheck.reports.records import kind_of
+from dmlcheck.reports.records import is_failure, kind_of
 from dmlcheck.running.results import FAILURES, CaseResult
 from dmlcheck.specs.records import Deviation
 
@@ -51,7 +51,7 @@ def alike_row(result: CaseResult, operator: str) -> Markup:
 
 def sameness(result: CaseResult) -> int | None:
     """Return the key shared by cases that fail with the same messages; None if numbers tell them apart."""
-    if not result.is_failure or any(output.mismatches for output in result.outputs.values()):
+    if not is_failure(result) or any(output.mismatches for output in result.outputs.values()):
         return None
     return hash((result.outcome, result.reason, *((found.rule, found.message) for found in result.diagnostics)))
 

@@ -14,7 +14,7 @@ from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
 from dmlcheck.reports.html.output import worst_element
 from dmlcheck.reports.html.parts import PageSection
 from dmlcheck.reports.html.templates import Markup, file_text, fill, joined, plain
-from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, kind_of, level_text
+from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, is_failure, kind_of, level_text
 from dmlcheck.reports.style import styled
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
@@ -55,7 +55,7 @@ class HtmlReport:
             return
         self.number += 1
         operator, row = self.operators.of(result.case.operator)
-        part = self.parts[FAILED if result.is_failure else kind_of(result)]
+        part = self.parts[FAILED if is_failure(result) else kind_of(result)]
         same = sameness(result)
         is_told = same in part.alike
         anchor = f"c{self.number}" if not is_told and part.wants_full(row.told_in_full) else None
@@ -65,7 +65,7 @@ class HtmlReport:
         try:
             if anchor is not None:
                 again = self.again(result) if self.again else None
-                is_open = result.is_failure and self.opened < _MOST_OPEN
+                is_open = is_failure(result) and self.opened < _MOST_OPEN
                 self.opened += is_open
                 part.add_full(case_text(result, operator, anchor, again, is_open=is_open), same, result.outcome)
             elif same is not None and is_told:

@@ -13,8 +13,8 @@ from dml_graphs import add, gemm, matmul_add, save
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files import yaml
-from dmlcheck.formats.dxdispatch.evaluate import evaluate_model
 from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.models.dispatches import evaluate_model
 
 INPUT = {"initialValuesDataType": "FLOAT32", "initialValues": [1, 0, 0, 0, 2]}
 OUTPUT = {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 5, "value": 0}}
@@ -43,7 +43,7 @@ def dispatched(path: str) -> tuple[tuple[Diagnostic, ...], list[list[float]]]:
     model = read_model(yaml.read(path))
     assert model.problems == ()
     *_, last = evaluate_model(model, ".")
-    return last.diagnostics, [values.tolist() for values, _ in last.printed.values()]
+    return last.diagnostics, [values.tolist() for values, _ in last.outputs.values()]
 
 
 def test_a_graph_is_computed_from_resources_into_resources() -> None:

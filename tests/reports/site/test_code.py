@@ -19,8 +19,7 @@ from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
-from dmlcheck.reports.site.code import onnx_code, program
-from dmlcheck.reports.site.example import example_of
+from dmlcheck.reports.site.example import example_of, onnx_code, program
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.validation import validate
 

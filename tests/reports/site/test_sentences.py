@@ -11,7 +11,7 @@ from guide_pages import ROOT
 from lxml import html
 from site_pages import trees
 
-from dmlcheck.reports.site.guide import guide_page
+from dmlcheck.reports.site.build import guide_page
 
 # No prose: code, drawings, and the lists of links around a page.
 _NOT_PROSE = {"pre", "script", "style", "svg", "nav", "template"}

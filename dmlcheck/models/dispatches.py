@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,14 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import is_inside, open_plain
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
+from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources, unknown_bindings
+from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, run_steps
 from dmlcheck.graphs.constants import constants_of
 from dmlcheck.graphs.records import Graph, GraphFile, Step
+from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.validation import check
@@ -29,22 +32,19 @@ from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
-class Answer(NamedTuple):
-    """The result of a command: the elements of a resource that it prints, with their type, a remark, or a diagnostic.
-
-    The elements are flat, and valid until the next command changes them.
-    """
-
-    printed: Mapping[str, tuple[Array, str]] = {}
-    remark: str | None = None
-    diagnostics: tuple[Diagnostic, ...] = ()
-    is_done: bool = True
+def evaluated_commands(file: Opened, _: EvaluationRequest) -> Iterator[Evaluated]:
+    """Yield the resources that a model prints, as they are when it does."""
+    model = read_model(file.document)
+    if model.problems:
+        yield Evaluated(None, diagnostics=model.problems, is_wrong=True)
+        return
+    yield from evaluate_model(model, os.curdir)
 
 
-def evaluate_model(model: DxModel, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Answer]:
+def evaluate_model(model: DxModel, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Evaluated]:
     """Carry out a model's commands in order and yield the result of each; `folder` is the target of writeFile.
 
-    A model ends at its first problem.
+    The elements of a printed resource are flat, and valid until the next command. A model ends at its first problem.
     """
     problems: list[Diagnostic] = []
     for name, reading in model.descs.items():
@@ -52,16 +52,19 @@ def evaluate_model(model: DxModel, folder: str, level: str = NEWEST_LEVEL) -> It
     resources, wrong = collected(filled_resources(model))
     problems.extend(in_order(model.origin, wrong))
     if problems:
-        yield Answer(diagnostics=tuple(problems))
+        yield _DONE._replace(diagnostics=tuple(problems))
         return
     for command in model.commands:
         done, findings = collected(_carried_out(command, model, resources, folder))
         if findings:
-            yield Answer(diagnostics=_diagnostics(findings, command, model))
+            yield _DONE._replace(diagnostics=_diagnostics(findings, command, model))
             return
         yield done
         if done.diagnostics:
             return
+
+
+_DONE = Evaluated(None, is_done=True)
 
 
 def _diagnostics(findings: list[Finding], command: ModelCommand, model: DxModel) -> tuple[Diagnostic, ...]:
@@ -74,26 +77,26 @@ def _diagnostics(findings: list[Finding], command: ModelCommand, model: DxModel)
 
 def _carried_out(
     command: ModelCommand, model: DxModel, resources: Mapping[str, Resource], folder: str
-) -> Checking[Answer]:
+) -> Checking[Evaluated]:
     """Carry out one command; yield the findings about it, or return its result."""
     target = command.target
     if command.kind == "dispatch":
         if target in model.others:
-            return Answer(remark=f"{target} is not dispatched: {model.others[target]} is not DirectML", is_done=False)
+            return Evaluated(None, remark=f"{target} is not dispatched: {model.others[target]} is not DirectML")
         graph = model.graphs.get(target)
         if isinstance(graph, Diagnostic):
-            return Answer(diagnostics=(graph,))
+            return _DONE._replace(diagnostics=(graph,))
         yield from _dispatched(graph, command, model, resources)
-        return Answer()
+        return _DONE
     if target not in resources:
         what = "printed" if command.kind == "print" else "written"
-        return Answer(remark=f"{target} is not {what}: only an ONNX dispatchable would fill it", is_done=False)
+        return Evaluated(None, remark=f"{target} is not {what}: only an ONNX dispatchable would fill it")
     resource = resources[target]
     if command.kind == "print":
         elements = yield from _elements(command, resource)
-        return Answer() if elements is None else Answer({target: (elements, resource.data_type)})
+        return _DONE if elements is None else _DONE._replace(outputs={target: (elements, resource.data_type)})
     yield from _written(command, resource, folder)
-    return Answer(remark=f"{target} written to {command.raw['targetPath']}")
+    return _DONE._replace(remark=f"{target} written to {command.raw['targetPath']}")
 
 
 def _dispatched(

@@ -12,32 +12,33 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import collected
-from dmlcheck.formats.dxdispatch.evaluate import Answer, evaluate_model, graph_of_desc, run_bound, tensors_to_bind
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Graph, GraphFile, Node
+from dmlcheck.models.dispatches import evaluate_model, graph_of_desc, run_bound, tensors_to_bind
+from dmlcheck.running.evaluate import Evaluated
 
 PRINT = {"type": "print", "resource": "out"}
 ONNX = {"type": "onnx", "sourcePath": "x.onnx"}
 
 
-def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Answer]:
+def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Evaluated]:
     model = model_of(commands=commands, **parts)
     assert model.problems == ()
     found = map(_kept, evaluate_model(model, str(folder)))
-    return [step for step in found if step.printed or step.remark or step.diagnostics]
+    return [step for step in found if step.outputs or step.remark or step.diagnostics]
 
 
-def _kept(step: Answer) -> Answer:
+def _kept(step: Evaluated) -> Evaluated:
     """Return a step whose elements no later command changes."""
-    return step._replace(printed={name: (values.copy(), kind) for name, (values, kind) in step.printed.items()})
+    return step._replace(outputs={name: (values.copy(), kind) for name, (values, kind) in step.outputs.items()})
 
 
-def printed(step: Answer) -> tuple[str, list[Any], str]:
-    ((name, (values, kind)),) = step.printed.items()
+def printed(step: Evaluated) -> tuple[str, list[Any], str]:
+    ((name, (values, kind)),) = step.outputs.items()
     return name, values.tolist(), kind
 
 
-def problems(step: Answer) -> list[tuple[str, str | None]]:
+def problems(step: Evaluated) -> list[tuple[str, str | None]]:
     return [(problem.rule, problem.pointer) for problem in step.diagnostics]
 
 
@@ -129,7 +130,7 @@ def test_a_command_that_cannot_be_carried_out_ends_the_run(
     tmp_path: Path, command: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     first, second = steps(tmp_path, [PRINT, command, PRINT])
-    assert first.printed
+    assert first.outputs
     assert problems(second) == expected
     assert list(tmp_path.rglob("x.*")) == []
 
