@@ -38,7 +38,7 @@ class Behind:
         self._calls: deque[tuple[int, Future[object]]] = deque()
 
     def call(self, function: Callable[..., object], *args: Any, size: int = 0) -> None:
-        """Make a call later, of arguments of a size in bytes; its exception is raised by a later call, or at the end."""
+        """Make a call later, whose arguments take `size` bytes; a later call, or the end, raises its exception."""
         self._calls.append((size, self._pool.submit(function, *args)))
         while len(self._calls) > _MOST_BEHIND or (len(self._calls) > 1 and self._kept() > _MOST_KEPT):
             self._wait()
