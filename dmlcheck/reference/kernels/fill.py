@@ -42,7 +42,7 @@ def diagonal_matrix(diagonals: Any, *, offset: int, value: Any, output_type: str
     """
     is_filled = diagonals == offset
     number, *marks = with_measured(float_as(value, output_type))
-    found = alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0))
+    found = alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, np.zeros_like(way)))
     is_undefined, is_measured = (is_filled & mark for mark in marks)
     return PartlyUndefined(AsMeasured(found, is_measured), is_undefined)
 
