@@ -58,7 +58,7 @@ def _convolution(direction: str, node: OnnxNode) -> list[Counterpart]:
     bias = node.optional(2)
     if bias is not None:
         tensors["BiasTensor"] = channels(bias, x.ndim)
-    fields = window(node, x, weights.shape[2:])
+    fields: dict[str, Any] = window(node, x, weights.shape[2:])
     more = {"OutputPadding": node.get("output_padding") or [0] * (x.ndim - 2), "GroupCount": node.get("group", 1)}
     if direction == "BACKWARD" and (node.get("output_shape") or node.get("auto_pad", "NOTSET").startswith("SAME")):
         more |= _padding_of_output(node, x, weights, {**fields, **more})
