@@ -19,6 +19,7 @@ from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.file import NO_NAMES, place_of
 from dmlcheck.onnx.model.input_uses import Use, uses_of
+from dmlcheck.onnx.model.named_sizes import names_of_size, options_of, size_of
 from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
 from dmlcheck.values.memory import available_bytes
 
@@ -186,21 +187,23 @@ def contradiction(sizes: Mapping[str, int]) -> str | None:
 
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
     unknown_sizes = dict.fromkeys(
-        place_of(one.name, axis) if size in NO_NAMES else size
+        name
         for one in wanted
         for axis, size in enumerate(one.sizes)
         if isinstance(size, str) and _size(size, sizes) is None
+        for name in ([place_of(one.name, axis)] if size in NO_NAMES else names_of_size(size, sizes))
+        if _size(name, sizes) is None
     )
     if unknown_sizes:
         problem = f"the model's inputs have sizes without a number: {', '.join(unknown_sizes)}"
-        help = f"run with {' '.join(f'--dim {name}=SIZE' for name in unknown_sizes)}"
+        help = f"run with {' '.join(options_of(unknown_sizes))}"
         if any(":" in name for name in unknown_sizes):
             help = f"{help}, or give arrays with --inputs FILE.npz"
         yield Finding("unknown-sizes", (), {"problem": problem}, help)
     for one in wanted:
         if one.dtype is None:
             problem = f"the input {one.name} is {one.kind}, which has no random values"
-            yield Finding("not-mapped", (), {"problem": problem})
+            yield Finding("not-mapped", (), {"problem": problem}, help="give its values with --inputs FILE.npz")
 
 
 def _too_large(wanted: list[Input], shapes: Mapping[str, tuple[int, ...]]) -> Finding | None:
@@ -218,15 +221,12 @@ def _too_large(wanted: list[Input], shapes: Mapping[str, tuple[int, ...]]) -> Fi
 
 
 def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:
-    """Return a size, that of a name or of a sum of names and numbers, or None; the number of earlier steps is 0."""
-    if isinstance(size, int):
-        return size
-    if size in sizes:
-        return sizes[size]
-    if "+" in size:
-        parts = [int(part) if part.isdigit() else _size(part, sizes) for part in map(str.strip, size.split("+"))]
-        return None if None in parts else sum(filter(None, parts))
-    return 0 if _PAST in size.lower() else None
+    """Return a size, that of a name or of what is computed from names, or None; the number of earlier steps is 0."""
+    return size if isinstance(size, int) else size_of(size, lambda name: sizes.get(name, _no_past(name)))
+
+
+def _no_past(name: str) -> int | None:
+    return 0 if _PAST in name.lower() and names_of_size(name) == [name] else None
 
 
 def _declared(value: Any) -> tuple[int, ...]:
