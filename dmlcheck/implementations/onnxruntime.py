@@ -125,6 +125,8 @@ class OnnxRuntime(Implementation):
         options.intra_op_num_threads = _MODEL_THREADS
         if self.optimizes:
             options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_ENABLE_ALL
+            # By default it rounds what 4-bit weights are multiplied with to 8 bits, where it fuses them with MatMul.
+            options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "0")
         providers = [self.provider] if is_strict or self.provider == CPU else [self.provider, CPU]
         try:
             session = self._new_session(model, options, providers)

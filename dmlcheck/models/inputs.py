@@ -19,7 +19,8 @@ from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.file import NO_NAMES, place_of
 from dmlcheck.onnx.model.input_uses import Use, uses_of
-from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
+from dmlcheck.onnx.model.named_sizes import names_of_size, options_of, size_of
+from dmlcheck.onnx.reading import Unreadable, constant, element_type, first_line, tensor_in, tensor_of
 from dmlcheck.values.memory import available_bytes
 
 _MOST_WHOLE = 100  # random whole numbers that index nothing are below this
@@ -155,7 +156,7 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
         return ModelInputs({}, (large,))
     declared = {value.name: own for value in model.graph.output if (own := _declared(value))}
     known = {**declared, **{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
-    uses = uses_of(model, known)
+    uses = uses_of(model, known, _low(model, weights))
     rng = np.random.default_rng(seed)
     arrays = {one.name: _random(one, shapes[one.name], uses[one.name], rng) for one in wanted}
     lengths = {one.name: uses[one.name] for one in wanted if uses[one.name].length}
@@ -186,21 +187,23 @@ def contradiction(sizes: Mapping[str, int]) -> str | None:
 
 def _unusable(wanted: list[Input], sizes: Mapping[str, int]) -> Iterator[Finding]:
     unknown_sizes = dict.fromkeys(
-        place_of(one.name, axis) if size in NO_NAMES else size
+        name
         for one in wanted
         for axis, size in enumerate(one.sizes)
         if isinstance(size, str) and _size(size, sizes) is None
+        for name in ([place_of(one.name, axis)] if size in NO_NAMES else names_of_size(size, sizes))
+        if _size(name, sizes) is None
     )
     if unknown_sizes:
         problem = f"the model's inputs have sizes without a number: {', '.join(unknown_sizes)}"
-        help = f"run with {' '.join(f'--dim {name}=SIZE' for name in unknown_sizes)}"
+        help = f"run with {' '.join(options_of(unknown_sizes))}"
         if any(":" in name for name in unknown_sizes):
             help = f"{help}, or give arrays with --inputs FILE.npz"
         yield Finding("unknown-sizes", (), {"problem": problem}, help)
     for one in wanted:
         if one.dtype is None:
             problem = f"the input {one.name} is {one.kind}, which has no random values"
-            yield Finding("not-mapped", (), {"problem": problem})
+            yield Finding("not-mapped", (), {"problem": problem}, help="give its values with --inputs FILE.npz")
 
 
 def _too_large(wanted: list[Input], shapes: Mapping[str, tuple[int, ...]]) -> Finding | None:
@@ -218,15 +221,12 @@ def _too_large(wanted: list[Input], shapes: Mapping[str, tuple[int, ...]]) -> Fi
 
 
 def _size(size: int | str, sizes: Mapping[str, int]) -> int | None:
-    """Return a size, that of a name or of a sum of names and numbers, or None; the number of earlier steps is 0."""
-    if isinstance(size, int):
-        return size
-    if size in sizes:
-        return sizes[size]
-    if "+" in size:
-        parts = [int(part) if part.isdigit() else _size(part, sizes) for part in map(str.strip, size.split("+"))]
-        return None if None in parts else sum(filter(None, parts))
-    return 0 if _PAST in size.lower() else None
+    """Return a size, that of a name or of what is computed from names, or None; the number of earlier steps is 0."""
+    return size if isinstance(size, int) else size_of(size, lambda name: sizes.get(name, _no_past(name)))
+
+
+def _no_past(name: str) -> int | None:
+    return 0 if _PAST in name.lower() and names_of_size(name) == [name] else None
 
 
 def _declared(value: Any) -> tuple[int, ...]:
@@ -235,13 +235,35 @@ def _declared(value: Any) -> tuple[int, ...]:
     return tuple(map(int, sizes)) if all(sizes) else ()
 
 
+def _low(model: Any, weights: Mapping[str, Any]) -> set[str]:
+    """Return the single numbers of a model that are below all scores: a softmax gives what has them no share."""
+    given = [(name, tensor) for name, tensor in weights.items() if math.prod(tensor.dims) == 1]
+    given += [
+        (node.output[0], tensor)
+        for node in model.graph.node
+        if node.op_type == "Constant" and (tensor := tensor_of(node)) is not None and math.prod(tensor.dims) == 1
+    ]
+    return {name for name, tensor in given if _is_low(tensor, name)}
+
+
+def _is_low(tensor: Any, name: str) -> bool:
+    try:
+        values = constant(tensor, name).values
+    except Unmapped:
+        return False
+    return values is not None and values.dtype.kind == "f" and bool((values <= _LOW).all())
+
+
+_LOW = -1000.0
+
+
 def _random(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generator) -> Any:
     if use.related is not None:
         return np.array(use.related(shape)).reshape(shape).astype(one.dtype)
     if one.dtype.kind in "iu":
         return _whole(one, shape, use, rng).astype(one.dtype)
     if one.dtype.kind == "b":
-        return np.ones(shape, bool) if use.is_mask else rng.integers(0, 2, shape).astype(bool)
+        return np.full(shape, not use.hides) if use.is_mask else rng.integers(0, 2, shape).astype(bool)
     if use.floats is not None:
         return rng.uniform(*use.floats, shape).astype(one.dtype)
     return rng.standard_normal(shape).astype(one.dtype)
@@ -251,7 +273,7 @@ def _whole(one: Input, shape: tuple[int, ...], use: Use, rng: np.random.Generato
     if use.most is not None:
         return rng.integers(use.least, max(use.least + 1, use.most), shape)
     if use.is_mask:
-        return np.ones(shape)
+        return np.full(shape, 0 if use.hides else 1)
     limits = np.iinfo(one.dtype)
     low, high = (limits.min, limits.max + 1) if one.dtype.itemsize == 1 else (0, _MOST_WHOLE)
     return rng.integers(low, high, shape)

@@ -168,7 +168,7 @@ def validated_model(path: str, asked: LevelRequest, sizes: Mapping[str, int]) ->
             fusions.append(FusedNode(node.name, result, node.replaced))
         else:
             nodes.append(result)
-    symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
+    symbols, refusal = tuple(symbols_of(model.proto, sizes)), _refusal(opset_of(model.proto))
     found = ModelResult(name, mapping, provider.level, tuple(nodes), symbols, model.symbols, refusal=refusal)
     return found._replace(fusions=tuple(fusions), possible=tuple(possible))
 

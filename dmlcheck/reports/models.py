@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, first_few, visible
 from dmlcheck.models.legality import ModelResult, NodeResult
+from dmlcheck.onnx.model.named_sizes import options_of
 from dmlcheck.onnx.model.nodes import NO_PROVIDER, PROVIDER_REFUSES, REFUSALS
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
@@ -184,7 +185,7 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     ]
     yield ", ".join(parts)
     if model.symbols and model.noted("unknown-sizes"):
-        options = [f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols]
+        options = options_of(map(visible, model.symbols))
         yield f"give the unknown sizes with {first_few(options, _MOST, ' ')}"
 
 

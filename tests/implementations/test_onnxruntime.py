@@ -587,6 +587,25 @@ def test_models_are_optimized_before_they_run_only_where_that_is_asked_for(
     assert levels == [level.ORT_DISABLE_ALL, level.ORT_ENABLE_ALL]
 
 
+def test_weights_of_4_bits_are_not_fused_to_products_of_8_bits(cpu: OnnxRuntime) -> None:
+    """1000 and 1 times 7 and -8 are 6992; of 1000 in 127 steps, 1 is nothing, and the sum 7000."""
+    from onnx import helper
+
+    weights = helper.make_tensor("w", helper.TensorProto.INT4, [32, 1], [7, -8, *[0] * 30])
+    scales = helper.make_tensor("s", helper.TensorProto.FLOAT, [1, 1], [1.0])
+    nodes = [
+        helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32),
+        helper.make_node("MatMul", ["x", "d"], ["y"]),
+    ]
+    x, y = (helper.make_tensor_value_info(name, 1, sizes) for name, sizes in (("x", [1, 32]), ("y", [1, 1])))
+    graph = helper.make_graph(nodes, "g", [x], [y], [weights, scales])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    numbers = np.zeros((1, 32), np.float32)
+    numbers[0, :2] = 1000, 1
+    found = cpu.optimizing().run_model(made.SerializeToString(), {"x": numbers}, ["y"])
+    assert found["y"].tolist() == [[6992]]
+
+
 def test_a_type_that_no_array_has_is_unsupported(cpu: OnnxRuntime) -> None:
     from onnx import helper
 

@@ -111,7 +111,11 @@ LOGS = [
     ("RuntimeError: Unknown error -2147024809", "as a rule the desc of an operator"),
     ("HRESULT failed with 0x887a0001: dml_device_->GetDeviceRemovedReason()", "was removed"),
     ("FusedGraphKernel.cpp(64) Exception(1) tid(9770) 80004002 No such interface supported", "does not exist"),
-    ("Failed to execute 'build' on 'MLGraphBuilder': DirectML: This operator (gru) is not supported.", "browser"),
+    ("DOMException: DirectML: This operator (gru) is not supported.", "browser"),
+    (
+        "Failed to execute 'constant' on 'MLGraphBuilder': This MLGraphBuilder has already built a graph",
+        "refused a step",
+    ),
     ("dml_tensor_desc.cc:81] Check failed: rank <= DML_TENSOR_DIMENSION_COUNT_MAX", "more than 5 dimensions"),
     ("CHECK failed: ((((HRESULT)((backend_->dml_device->CreateOperator(&op_desc_, __uuidof", "refused the desc"),
     ("RuntimeError: m_device->CreateOperator(&opDesc, IID_PPV_ARGS(&op))", "refused the desc"),
@@ -134,6 +138,18 @@ LOGS = [
     (
         "NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'conv'",
         "No provider of the session has a kernel",
+    ),
+    ("CPUExecutionProvider: Failed to find kernel for com.microsoft.GroupNorm(1) (node:'')", "No provider of the"),
+    ("Fatal error: my_bev_pool:bev_pool_v2(-1) is not a registered function/op", "does not know at all"),
+    (
+        "Type Error: Type parameter (T) of Optype (Add) bound to different types (tensor(float16) and tensor(float)",
+        "must have the same type",
+    ),
+    ("Unexpected input data type. Actual: (tensor(float)) , expected: (tensor(float16))", "in another type"),
+    ("Tensor element data type discovered: Int64 metadata expected: Float", "in another type"),
+    (
+        "[W:onnxruntime:] Expected shape from model of {800,10} does not match actual shape of {32,10}",
+        "gave other sizes",
     ),
     ("FAIL : kernel_type_str_resolver.cc:33 onnxruntime::KernelTypeStrResolver::ResolveKernelTypeStr", "lacks a type"),
     ("dml_util.cc:118] Invalid or unsupported data type BFloat16.", "does not hand to DirectML"),
@@ -201,6 +217,11 @@ def test_a_place_stands_behind_what_failed_there_and_replaces_nothing() -> None:
     assert [text[:9] for text in found] == ["An invali", "running D", "DmlGraphF"]
 
 
+def test_what_a_browser_says_stands_before_the_method_that_failed() -> None:
+    found = explained("Failed to execute 'build' on 'MLGraphBuilder': DirectML: This operator (gru) is not supported.")
+    assert [one.pattern_text[:10] for one in found] == ["DirectML: ", "Failed to "]
+
+
 def test_a_node_that_older_libraries_refuse_leads_to_its_operator_and_level() -> None:
     text = "Non-zero status code returned while running {} node. Name:'n' 80070057 The parameter is incorrect."
     softmax = "Softmax can become it; DirectML has it from DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0)"
@@ -242,7 +263,11 @@ LATE = [
     OnnxNode("LpPool", 18, DILATED, (ONES,), (FEW,)),
     OnnxNode("com.microsoft.MatMulIntegerToFloat", 1, {}, (ROWS, COLUMNS, UNIT, UNIT), (np.ones((2, 3), np.float32),)),
     OnnxNode(
-        "com.microsoft.MatMulNBits", 1, {"N": 2, "K": 4}, (MATRIX, np.ones((2, 1, 2), np.uint8), TWICE[:2]), (MATRIX,)
+        "com.microsoft.MatMulNBits",
+        1,
+        {"N": 2, "K": 4, "block_size": 4},
+        (MATRIX, np.ones((2, 1, 2), np.uint8), TWICE[:2]),
+        (MATRIX,),
     ),
     OnnxNode("com.microsoft.MultiHeadAttention", 1, {"num_heads": 2}, (MANY, MANY, MANY), (MANY,)),
     OnnxNode(

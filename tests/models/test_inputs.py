@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_models import random
+from run_models import constant, random
 from whole_models import INT64, model, node, tensor
 
 from dmlcheck.models import inputs as model_inputs
@@ -126,6 +126,19 @@ def test_indices_are_within_what_they_index_through_what_keeps_them() -> None:
     found = whole(nodes, "i")
     assert (found.dtype, found.min(), found.max()) == (np.int64, 0, 6)
     assert whole([node("Gather", "table i", "y", axis=1)], "i").max() == 3
+
+
+@pytest.mark.parametrize(("number", "expected"), [(-np.inf, 0), (-1e9, 0), (-1.0, 1), (np.inf, 1)])
+@pytest.mark.parametrize("is_node", [False, True])
+def test_a_mask_whose_ones_hide_is_of_zeros(number: float, expected: int, *, is_node: bool) -> None:
+    """As PyTorch's masked_fill writes it."""
+    low = constant("low", number)
+    nodes = [node("Constant", "", "low", value=low)] if is_node else []
+    nodes += [node("Cast", "mask", "m", to=9), node("Where", "m low x", "y")]
+    for kind in (9, 7):  # BOOL and INT64
+        made = model(nodes, {"x": [2, 3]}, {"y": [2, 3]}, [] if is_node else [low])
+        made.graph.input.append(tensor("mask", [2, 3], kind))
+        assert (random_inputs(made, {}, 0).arrays["mask"] == expected).all()
 
 
 def test_masks_let_all_through() -> None:

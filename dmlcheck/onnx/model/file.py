@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import size_text
 from dmlcheck.onnx.model.bytes import MOST_BYTES, bytes_and_weights, model_bytes
+from dmlcheck.onnx.model.named_sizes import names_of_size, size_of
 from dmlcheck.onnx.reading import DOMAINS, Unreadable, first_line, parsed_model, parsed_tensor, unknown_opset
 from dmlcheck.values.memory import available_bytes
 
@@ -136,17 +137,19 @@ def elements(sizes: Iterable[int], most: int) -> int:
     return count
 
 
-def symbols_of(model: Any) -> list[str]:
+def symbols_of(model: Any, sizes: Mapping[str, int]) -> list[str]:
     """Return the names of the sizes of a model's inputs that are not known, in their order.
 
-    A size without a name is named after its place, as `--dim` takes it.
+    A size without a name is named after its place, as `--dim` takes it. Of one that is computed from others those of
+    these that are not in `sizes` are named.
     """
     given = [(value.name, value.type.tensor_type.shape.dim) for value in model.graph.input]
     open_sizes = (
-        place_of(name, axis) if _has_no_name(dim) else str(dim.dim_param)
+        each
         for name, dims in given
         for axis, dim in enumerate(dims)
         if not _is_known(dim)
+        for each in ([place_of(name, axis)] if _has_no_name(dim) else names_of_size(str(dim.dim_param), sizes))
     )
     return list(dict.fromkeys(open_sizes))
 
@@ -236,11 +239,13 @@ def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
     values = (*graph.input, *graph.output, *graph.value_info)
     dims = (dim for value in values for dim in value.type.tensor_type.shape.dim)
     named = [dim for dim in dims if dim.dim_param not in NO_NAMES]
-    names |= {str(dim.dim_param) for dim in named}
+    texts = {str(dim.dim_param) for dim in named}
+    numbers = {text: size_of(text, sizes.get) for text in texts}
     for dim in named:
-        if dim.dim_param in sizes:
-            dim.dim_value = sizes[dim.dim_param]
-    return names
+        number = numbers[str(dim.dim_param)]
+        if number is not None:
+            dim.dim_value = number
+    return names | texts | {name for text in texts for name in names_of_size(text)}
 
 
 def _inlined(path: str, model: Any) -> Any:

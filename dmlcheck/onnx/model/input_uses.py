@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,7 @@ class Use(NamedTuple):
 
     most: int | None = None
     is_mask: bool = False
+    hides: bool = False  # a mask whose ones hide elements, and whose zeros let them through
     length: str = ""
     past: str = ""
     new: tuple[str, ...] = ()
@@ -60,20 +61,25 @@ class Use(NamedTuple):
     floats: tuple[float, float] | None = None
 
 
-def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
-    """Return the uses of the inputs of a model; `sizes` has the sizes of the inputs and constants."""
+def uses_of(model: Any, sizes: Mapping[str, Sequence[int]], low: Collection[str] = ()) -> dict[str, Use]:
+    """Return the uses of the inputs of a model.
+
+    `sizes` has the sizes of the inputs and constants, `low` the constants below all scores, which hide what has them.
+    """
     readers: dict[str, list[tuple[Any, int]]] = {}
     for node in all_nodes(model.graph):
         for index, name in enumerate(node.input):
             readers.setdefault(name, []).append((node, index))
-    return {value.name: _use(value.name, readers, sizes) for value in model.graph.input}
+    return {value.name: _use(value.name, readers, sizes, low) for value in model.graph.input}
 
 
-def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping[str, Sequence[int]]) -> Use:
+def _use(
+    name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping[str, Sequence[int]], low: Collection[str]
+) -> Use:
     limits: list[tuple[int, int]] = []
     made: Made | None = None
     shares: tuple[float, float] | None = None
-    is_mask = "mask" in name.lower()
+    is_mask, hides = "mask" in name.lower(), False
     for node, index, is_part in _reached(name, readers):
         limits += [(0, limit) for limit in _limit(node, index, sizes)]
         if is_part:
@@ -83,11 +89,12 @@ def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping
             past = node.input[_PAST_KEY] if len(node.input) > _PAST_KEY else ""
             return Use(length=length, past=past, new=(*node.input[1:2], *node.input[:1]))
         is_mask = is_mask or (node.op_type, index) in _MASKS
+        hides = hides or (node.op_type == "Where" and index == 0 and node.input[1] in low)
         limits += spans(node, index, sizes)
         made = made or related(node, index, sizes)
         shares = shares or floats(node, index)
     most = min((most for _, most in limits), default=None)
-    return Use(most, is_mask, least=max((least for least, _ in limits), default=0), related=made, floats=shares)
+    return Use(most, is_mask, hides, least=max((least for least, _ in limits), default=0), related=made, floats=shares)
 
 
 def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int, bool]]:

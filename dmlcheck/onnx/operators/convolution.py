@@ -9,6 +9,7 @@ from typing import Any
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
+from dmlcheck.onnx.descs.steps import pair
 from dmlcheck.onnx.descs.tensors import channels, channels_second
 from dmlcheck.onnx.operators.row import Row, check_sizes
 
@@ -57,12 +58,19 @@ def _convolution(direction: str, node: OnnxNode) -> list[Counterpart]:
     bias = node.optional(2)
     if bias is not None:
         tensors["BiasTensor"] = channels(bias, x.ndim)
-    fields = window(node, x, weights.shape[2:])
+    fields: dict[str, Any] = window(node, x, weights.shape[2:])
     more = {"OutputPadding": node.get("output_padding") or [0] * (x.ndim - 2), "GroupCount": node.get("group", 1)}
     if direction == "BACKWARD" and (node.get("output_shape") or node.get("auto_pad", "NOTSET").startswith("SAME")):
         more |= _padding_of_output(node, x, weights, {**fields, **more})
-    kind = {"Mode": "CROSS_CORRELATION", "Direction": direction}
-    return [Counterpart("CONVOLUTION", {**tensors, "OutputTensor": node.output(), **kind, **fields, **more})]
+    if direction == "BACKWARD":
+        more |= _with_sums({**fields, **more})
+    fields |= {"Mode": "CROSS_CORRELATION", "Direction": direction, **more}
+    output = node.output()
+    if bias is None or not any(more["OutputPadding"]):
+        return [Counterpart("CONVOLUTION", {**tensors, "OutputTensor": output, **fields})]
+    plain = output.unknown()  # DirectML's zeros have no bias
+    bias = tensors.pop("BiasTensor")
+    return [Counterpart("CONVOLUTION", {**tensors, "OutputTensor": plain, **fields}), pair("ADD", plain, bias, output)]
 
 
 def _convolution_of_channels_last(node: OnnxNode) -> list[Counterpart]:
@@ -105,6 +113,20 @@ def _padding_of_output(
     less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
     is_upper = node.get("auto_pad") == "SAME_UPPER"
     return {"StartPadding": less if is_upper else more, "EndPadding": more if is_upper else less}
+
+
+def _with_sums(fields: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the padding with which the elements that output_padding adds are sums, as ONNX means them.
+
+    They are what EndPadding cuts off, and behind that sums of nothing: zeros in DirectML too, to which the bias is
+    added.
+    """
+    pairs = list(zip(fields["EndPadding"], fields["OutputPadding"], strict=True))
+    kept = [min(pair) for pair in pairs]
+    return {
+        "EndPadding": [end - own for (end, _), own in zip(pairs, kept, strict=True)],
+        "OutputPadding": [more - own for (_, more), own in zip(pairs, kept, strict=True)],
+    }
 
 
 def _with_output_padding(node: OnnxNode) -> list[Counterpart]:

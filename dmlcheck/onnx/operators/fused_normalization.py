@@ -20,13 +20,13 @@ _FACTORS = ((2, "ScaleTensor"), (3, "BiasTensor"))
 
 
 def _skip_layer(node: OnnxNode, *, use_mean: bool = True) -> list[Counterpart]:
-    """Sum input, skip and bias, and normalize that; the hidden size is dimension 2."""
+    """Sum input, skip and bias, and normalize that; the hidden size is dimension 2, and a skip repeats for batches."""
     x = node.input(0)
     if x.ndim not in (2, 3):
         raise Unmapped(f"{node.type} of {x.ndim} dimensions")
     shape = (x.shape[0], x.shape[1] if x.ndim == 3 else 1, x.shape[-1], 1)
     vector = (1, 1, x.shape[-1], 1)
-    added = [sized(node.input(1), shape), *(sized(node.input(4), vector) for _ in range(node.has(4)))]
+    added = [_skip(node, shape), *(sized(node.input(4), vector) for _ in range(node.has(4)))]
     sums = [x.reshape(shape), *(x.like(shape) for _ in added)]
     if node.gives(3):
         sums[-1] = node.output(3).reshape(shape)
@@ -40,6 +40,23 @@ def _skip_layer(node: OnnxNode, *, use_mean: bool = True) -> list[Counterpart]:
         "Epsilon": shortest(node.get("epsilon", 1e-12)),
     }
     return [*summed, step("MEAN_VARIANCE_NORMALIZATION2", **tensors, **fields)]
+
+
+def _skip(node: OnnxNode, shape: tuple[int, ...]) -> TensorRef:
+    x, skip = node.input(0), node.input(1)
+    if skip.size == x.size or not 1 < skip.ndim <= x.ndim == 3:
+        return sized(skip, shape)
+    return skip.reshape((*(1,) * (3 - skip.ndim), *skip.shape, 1))
+
+
+def _skip_layer_of_provider(node: OnnxNode, *, use_mean: bool) -> list[Counterpart]:
+    x, skip = node.input(0), node.input(1)
+    if skip.size != x.size:
+        raise Unmapped(
+            f"the provider takes the skip {list(skip.shape)} of {node.type} as if it had all elements of the input"
+            f" {list(x.shape)}: expand it to these sizes"
+        )
+    return _skip_layer(node, use_mean=use_mean)
 
 
 def _query_skip_layer_normalization(node: OnnxNode) -> str | None:
@@ -182,7 +199,12 @@ def _skip_groups(node: OnnxNode) -> list[Counterpart]:
 _SKIPPED = {"com.microsoft.SkipLayerNormalization": True, "com.microsoft.SkipSimplifiedLayerNormalization": False}
 OPERATORS: dict[str, Row] = {
     **{
-        name: Row(partial(_skip_layer, use_mean=use_mean), query=_query_skip_layer_normalization, outputs=None)
+        name: Row(
+            exact=partial(_skip_layer, use_mean=use_mean),
+            provider=partial(_skip_layer_of_provider, use_mean=use_mean),
+            query=_query_skip_layer_normalization,
+            outputs=None,
+        )
         for name, use_mean in _SKIPPED.items()
     },
     "com.microsoft.EmbedLayerNormalization": Row(_embeddings, outputs=None),

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, shortest
 from dmlcheck.onnx.descs.steps import identity, join, pair, step, unary
 from dmlcheck.onnx.descs.tensors import ranked, repeated, sized, vector
 from dmlcheck.onnx.operators.fused_attention import numbers
-from dmlcheck.onnx.operators.row import Row
+from dmlcheck.onnx.operators.row import Row, unread
 
 _ROTARY = "com.microsoft.RotaryEmbedding"
 _MOST_MARKS = 2**26  # of keys that a query sees, or does not
@@ -42,13 +42,14 @@ class _Sizes(NamedTuple):
 def _grouped(node: OnnxNode) -> list[Counterpart]:
     """Rotate queries and keys, then MULTIHEAD_ATTENTION1 with a bias that hides later keys."""
     _refuse(node)
+    node, before = _apart(node)
     sizes = _sizes(node)
-    query, key, before = node.input(0), node.input(1), []
+    query, key = node.input(0), node.input(1)
     if node.whole("do_rotary", 0):
         (query, of_query), (key, of_key) = (
             _rotated(node, x, heads, sizes) for x, heads in ((query, sizes.heads), (key, sizes.key_heads))
         )
-        before = [*of_query, *of_key]
+        before += [*of_query, *of_key]
     tensors = {"QueryTensor": query, "KeyTensor": key, "ValueTensor": node.input(2)}
     if sizes.past:
         tensors |= {name: _steps(node.input(3 + i), sizes, sizes.past) for i, name in enumerate(_PAST)}
@@ -78,8 +79,20 @@ def _refuse(node: OnnxNode) -> None:
         raise Unmapped(f"{node.type} with {given}, which DirectML's attention does not have")
     if any(node.has(index) for index in range(_NEWER, len(node.inputs))):
         raise Unmapped(f"{node.type} with an input after the caches of cosines and sines")
-    if not node.has(1) or any(node.input(index).ndim != 3 for index in range(3)):
-        raise Unmapped(f"{node.type} of query, key and value in one tensor")
+
+
+def _apart(node: OnnxNode) -> tuple[OnnxNode, list[Counterpart]]:
+    """Return a node with query, key and value apart, and the SPLIT that makes them if they are in one tensor."""
+    given, parts = node.input(0), (node.positive("num_heads"), *[node.positive("kv_num_heads")] * 2)
+    if not node.has(1) and not node.has(2) and given.ndim == 3 and given.shape[2] % sum(parts) == 0:
+        head = given.shape[2] // sum(parts)
+        made = [given.like((*given.shape[:2], heads * head)) for heads in parts]
+        return node._replace(inputs=(*made, *node.inputs[3:])), [
+            step("SPLIT", InputTensor=given, OutputTensors=made, Axis=2)
+        ]
+    if any(node.input(index).ndim != 3 for index in range(3)):
+        raise Unmapped(f"{node.type} whose query, key and value are not of three dimensions each")
+    return node, []
 
 
 def _sizes(node: OnnxNode) -> _Sizes:
@@ -156,6 +169,29 @@ def _attend(node: OnnxNode, wide: Sequence[TensorRef], past: TensorRef) -> Count
     fields = {**numbers(node, hidden // heads), **counts, "MaskType": "NONE"}
     tensors = dict(zip(names, wide, strict=True))
     return step("MULTIHEAD_ATTENTION1", **tensors, PastSequenceLengthsTensor=past, **fields)
+
+
+def _refusal(node: OnnxNode) -> RefusedNode | None:
+    """Return why DmlOperatorGroupQueryAttention refuses a node: it asks for three dimensions of each tensor."""
+    if node.optional(0) is None or (node.has(1) and node.has(2)):
+        return None
+    return RefusedNode(
+        f"the DirectML provider refuses {node.type} of query, key and value in one tensor",
+        "split them: query, key and value are inputs of their own",
+    )
+
+
+def _deviation(node: OnnxNode) -> str | None:
+    """Return the known mistake of the provider: what it does not read, though it matters."""
+    is_on = {
+        "do_rotary": bool(node.get("do_rotary", 0)),
+        "local_window_size": 0 <= node.get("local_window_size", -1) < node.output(1).shape[2],
+        "softcap": node.get("softcap", 0) > 0,
+        "smooth_softmax": bool(node.get("smooth_softmax", 0)),
+        "attention_bias": node.has(10),
+        "head_sink": node.has(11),
+    }
+    return unread(node, *(name for name, matters in is_on.items() if matters))
 
 
 # ---- RotaryEmbedding: pairs of elements turned by angles that are looked up by position
@@ -281,7 +317,12 @@ def _looked_up(node: OnnxNode, sizes: _RotarySizes, cosines: TensorRef, sines: T
 
 OPERATORS: dict[str, Row] = {
     "com.microsoft.GroupQueryAttention": Row(
-        exact=_grouped, provider=_grouped_by_provider, outputs=None, leaves_out_empty=True
+        exact=_grouped,
+        provider=_grouped_by_provider,
+        refusal=_refusal,
+        deviation=_deviation,
+        outputs=None,
+        leaves_out_empty=True,
     ),
     "RotaryEmbedding": Row(exact=_of_onnx),
     "com.microsoft.RotaryEmbedding": Row(rotary),

@@ -127,6 +127,26 @@ def _product_to_float(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {**tensors, **_tensors(node, *places), **more})]
 
 
+def _product_scaled(node: OnnxNode) -> list[Counterpart]:
+    """As `_product_to_float`; of factors of different types MATRIX_MULTIPLY_INTEGER, MULTIPLY by both scales, ADD."""
+    a, b = node.input(0), node.input(1)
+    if a.data_type == b.data_type:
+        return _product_to_float(node)
+    output, zeros = node.output(), (node.optional(4), node.optional(5))
+    sums = TensorRef("INT32", output.shape)
+    steps = product_of_integers(node._replace(inputs=(a, b, *zeros), outputs=(sums,)))
+    made = output.unknown()
+    steps.append(step("CAST", InputTensor=sums, OutputTensor=made))
+    scales = _of_rows(output.ndim)(node.input(2)), _of_columns(output.ndim)(node.input(3))
+    factors = [("MULTIPLY", scale) for scale in scales]
+    if node.has(6):
+        factors.append(("ADD", node.input(6)))
+    for number, (operator, factor) in enumerate(factors, start=1):
+        before, made = made, output if number == len(factors) else output.unknown()
+        steps.append(pair(operator, before, factor, made))
+    return steps
+
+
 def _sum(node: OnnxNode) -> list[Counterpart]:
     output = node.output()
     own = _of_one(output.ndim)
@@ -357,7 +377,7 @@ OPERATORS: dict[str, Row] = {
     "QLinearConv": Row(_quantized_convolution, refusal=_refusal_of_convolution),
     "QLinearMatMul": Row(_quantized_product, exact=_product_by_float32),
     "com.microsoft.DynamicQuantizeMatMul": Row(_product_of_quantized),
-    "com.microsoft.MatMulIntegerToFloat": Row(_product_to_float),
+    "com.microsoft.MatMulIntegerToFloat": Row(exact=_product_scaled, provider=_product_to_float),
     "com.microsoft.MatMulNBits": Row(
         exact=_product_with_bias, provider=_product_of_blocks, query=_query_mat_mul_n_bits, slack=_slack
     ),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from dmlcheck.graphs.tensors import Array
+from dmlcheck.diagnostics.wording import dimensions_text
+from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.tensors import unsigned
 from dmlcheck.onnx.operators.resized import resized
 from dmlcheck.onnx.operators.row import Row, is_set, not_taken
 
 _HALF = Fraction(1, 2)
+_MOST = 4  # dimensions that RESAMPLE2 has
 _MOST_TIED = 2**16  # elements of a dimension that are looked at
 
 
@@ -92,11 +96,12 @@ _MODES = {"linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}
 def _resize(node: OnnxNode) -> list[Counterpart]:
     """RESAMPLE2: the element nearest of all is one of a coordinate half an element to a side."""
     lines, nearest = _lines(node)
+    lines, tensors = _of_four(node, lines)
     mode = _mode(node)
     direction, moved = _NEAREST[nearest] if mode == "NEAREST_NEIGHBOR" else ("INCREASING", Fraction(0))
     scales = [scale for scale, _, _ in lines]
     if mode == "NEAREST_NEIGHBOR":
-        counts = node.output().shape
+        counts = tensors["OutputTensor"].shape
         scales = [_scale(line, moved, count, direction) for line, count in zip(lines, counts, strict=True)]
     fields = {
         "InterpolationMode": mode,
@@ -105,7 +110,19 @@ def _resize(node: OnnxNode) -> list[Counterpart]:
         "InputPixelOffsets": [shortest(float(offset - moved)) for _, _, offset in lines],
         "OutputPixelOffsets": [shortest(float(-shift)) for _, shift, _ in lines],
     }
-    return [Counterpart("RESAMPLE2", {**node.tensors(), **fields})]
+    return [Counterpart("RESAMPLE2", {**tensors, **fields})]
+
+
+def _of_four(node: OnnxNode, lines: list[_Line]) -> tuple[list[_Line], dict[str, TensorRef]]:
+    """Return lines and tensors of four dimensions at most: of more the first ones, which stay as they are, are one."""
+    tensors, first = node.tensors(), len(lines) - _MOST + 1
+    if first < 2:
+        return lines, tensors
+    shapes = zip(lines, *(x.shape for x in tensors.values()), strict=True)
+    if any(line[0] != 1 or line[1] != line[2] or size != made for line, size, made in islice(shapes, first)):
+        raise Unmapped(f"{node.type} of {dimensions_text(len(lines))}, of which more than {_MOST - 1} change")
+    merged = {name: x.reshape(math.prod(x.shape[:first]), *x.shape[first:]) for name, x in tensors.items()}
+    return [(Fraction(1), Fraction(0), Fraction(0)), *lines[first:]], merged
 
 
 def _lines(node: OnnxNode) -> tuple[list[_Line], str]:

@@ -45,21 +45,21 @@ def test_symbolic_sizes_are_given_by_name() -> None:
     whole = read_whole(save(attention_layer()), {"batch": 2})
     (x,) = whole.proto.graph.input
     assert [dim.dim_value or dim.dim_param for dim in x.type.tensor_type.shape.dim] == [2, "sequence", 768]
-    assert symbols_of(whole.proto) == ["sequence"]
-    assert symbols_of(read_whole(save(residual_block()), {}).proto) == ["batch"]
+    assert symbols_of(whole.proto, {}) == ["sequence"]
+    assert symbols_of(read_whole(save(residual_block()), {}).proto, {}) == ["batch"]
 
 
 def test_sizes_without_a_name_are_given_by_their_place() -> None:
     """Exporters write nothing, -1 or a question mark; a name may be given by its place too, a number not."""
     made = model([node("Relu", "x", "y")], {"x": [None, 3, "?", "?", "n", -1]}, {"y": [None, 3, "?", "?", "n", -1]})
     whole = read_whole(save(made), {})
-    assert symbols_of(whole.proto) == ["x:0", "x:2", "x:3", "n", "x:5"]
+    assert symbols_of(whole.proto, {}) == ["x:0", "x:2", "x:3", "n", "x:5"]
     assert whole.symbols == {"x:0", "x:2", "x:3", "x:5", "n"}
     whole = read_whole(save(made), {"x:0": 7, "x:2": 0, "x:3": 5, "x:4": 6, "x:1": 9})
     dims = whole.proto.graph.input[0].type.tensor_type.shape.dim
     assert [dim.dim_value for dim in dims] == [7, 3, 0, 5, 6, -1]
-    assert (symbols_of(whole.proto), "x:4" in whole.symbols, "x:1" in whole.symbols) == (["x:5"], True, False)
-    assert symbols_of(read_whole(save(made), {"?": 2}).proto) == ["x:0", "x:2", "x:3", "n", "x:5"]
+    assert (symbols_of(whole.proto, {}), "x:4" in whole.symbols, "x:1" in whole.symbols) == (["x:5"], True, False)
+    assert symbols_of(read_whole(save(made), {"?": 2}).proto, {}) == ["x:0", "x:2", "x:3", "n", "x:5"]
 
 
 def test_inner_graphs_are_found() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import computed, node_of
 from onnx_nodes import Desc, agrees, descs, floats, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(1, 2, 5, 5)
@@ -52,6 +54,24 @@ def test_a_transposed_convolution_may_be_padded_to_its_output(
     """(5 - 1) * 2 + 3 - 10 is 1, and with a filter of 4 it is 2."""
     made = found("ConvTranspose", [X, zeros(2, 1, 3, 4)], zeros(1, 1, 10, 10), strides=[2, 2], **attributes)
     assert (made.fields["StartPadding"], made.fields["EndPadding"]) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("pads", "added", "bias", "right"),
+    [
+        ([0, 1], 1, None, [10, 20, 50, 40, 60]),
+        ([1, 2], 1, None, [20, 50, 40]),
+        ([0, 0], 1, None, [10, 20, 50, 40, 60, 0]),
+        ([0, 0], 1, 7, [17, 27, 57, 47, 67, 7]),
+        ([1, 1], 2, 7, [27, 57, 47, 67, 7]),
+    ],
+)
+def test_what_output_padding_adds_are_sums(pads: list[int], added: int, bias: int | None, right: list[float]) -> None:
+    """1 and 2 times 10, 20, 30, two apart, are 10, 20, 30 + 20, 40, 60; what is added is not cut off at the end."""
+    inputs = [floats([[1, 2]]), floats([[10, 20, 30]]), None if bias is None else floats(bias)]
+    attributes = {"strides": [2], "pads": pads, "output_padding": [added]}
+    (made,) = computed(node_of("ConvTranspose", inputs, TensorRef("FLOAT32", (1, 1, len(right))), **attributes))
+    assert made.tolist() == [[right]]
 
 
 def test_one_element_more_than_the_windows_reach_is_output_padding() -> None:

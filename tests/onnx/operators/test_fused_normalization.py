@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pytest
+from node_graphs import computed, node_of
 from onnx_nodes import Array, Desc, descs, zeros
+
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.operators.table import provider_steps
 
 OWN = "com.microsoft."
 X, VECTOR = zeros(2, 5, 32), zeros(32)
@@ -95,3 +102,22 @@ def test_groups_are_channels_and_the_activation_goes_back_to_channels_last() -> 
         Desc("ACTIVATION_SIGMOID", {"InputTensor": PLAIN, "OutputTensor": STRIDED}, "1_0"),
         Desc("ELEMENT_WISE_MULTIPLY", {"ATensor": PLAIN, "BTensor": STRIDED, "OutputTensor": STRIDED}, "1_0"),
     ]
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (1, 3, 4), (2, 3, 4)])
+def test_a_skip_repeats_for_all_batches(sizes: tuple[int, ...]) -> None:
+    """By NumPy; the provider takes a smaller skip as if it had all elements."""
+    random = np.random.default_rng(2)
+    x, skip = (random.standard_normal(each).astype(np.float32) for each in ((2, 3, 4), sizes))
+    gamma, beta, bias = (random.standard_normal(4).astype(np.float32) for _ in range(3))
+    outputs: list[Any] = [TensorRef("FLOAT32", (2, 3, 4)), None, None, TensorRef("FLOAT32", (2, 3, 4))]
+    one = node_of(f"{OWN}SkipLayerNormalization", [x, skip, gamma, beta, bias], *outputs, epsilon=0.125)
+    sums = (x.astype("f8") + skip) + bias
+    away = sums - sums.mean(-1, keepdims=True)
+    right = away / np.sqrt((away**2).mean(-1, keepdims=True) + 0.125) * gamma + beta
+    found, summed = computed(one)
+    assert found == pytest.approx(right, rel=1e-4, abs=1e-5)
+    assert summed == pytest.approx(sums, rel=1e-5)
+    if len(sizes) < 3 or sizes[0] == 1:
+        with pytest.raises(Unmapped, match="as if it had all elements"):
+            provider_steps(one)

@@ -152,6 +152,18 @@ def test_weights_in_blocks_are_read_by_each_batch() -> None:
     assert made == [Desc("DEQUANTIZE", blocks, "6_3"), Desc("GEMM", product, "4_0")]
 
 
+@pytest.mark.parametrize("has_bias", [False, True])
+def test_factors_of_different_types_are_multiplied_as_whole_numbers(*, has_bias: bool) -> None:
+    """By NumPy; ONNX Runtime's quantize_dynamic makes them, UINT8 by INT8, with a scale for each column."""
+    a, b = np.array([[0, 200, 255], [7, 8, 9]], np.uint8), np.array([[-128, 3], [4, 127], [-6, 7]], np.int8)
+    scales, zeros_of_b = np.array([0.25, 2], np.float32), np.array([1, -2], np.int8)
+    bias = np.array([10, -20], np.float32) if has_bias else None
+    inputs = [a, b, np.float32(0.5), scales, np.uint8(128), zeros_of_b, bias]
+    right = (a.astype("i8") - 128) @ (b.astype("i8") - zeros_of_b) * 0.5 * scales + (0 if bias is None else bias)
+    (made,) = computed(node_of(f"{OWN}MatMulIntegerToFloat", inputs, TensorRef("FLOAT32", (2, 2))))
+    assert made.tolist() == right.tolist()
+
+
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_the_last_block_may_reach_beyond_the_columns(batch: tuple[int, ...]) -> None:
     """Three columns in blocks of two, by hand: 2 * (1, 2), 10 * 3; 1 * (4, 5), 0.5 * 6. What is behind is left out."""

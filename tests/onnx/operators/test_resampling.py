@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import fields, found, node, zeros
+from onnx_nodes import fields, found, node, only, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import row_of
@@ -49,6 +49,31 @@ def test_coordinates_are_offsets_and_scales(mode: str, height: int, expected: tu
     assert made.operator == "RESAMPLE2"
     assert lines(made, 2) == expected
     assert made.fields["InterpolationMode"] == "LINEAR"
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 2, 2, 2), (1, 1, 4, 3, 2), (2, 1, 1, 2, 2, 1)])
+def test_more_than_four_dimensions_are_resized_where_few_change(sizes: tuple[int, ...]) -> None:
+    """Each of the last three doubled is each element twice; halfway between two are 3/4 of one and 1/4 of the other."""
+    x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
+    rank = len(sizes)
+    made = (*sizes[: rank - 3], *(2 * size for size in sizes[rank - 3 :]))
+    scales = np.array([1] * (rank - 3) + [2] * 3, np.float32)
+    (found,) = computed(node_of("Resize", [x, None, scales], float32(*made), mode="nearest"))
+    right = x.repeat(2, rank - 1).repeat(2, rank - 2).repeat(2, rank - 3)
+    assert found.tolist() == right.tolist()
+    (found,) = computed(node_of("Resize", [x, None, scales], float32(*made), mode="linear"))
+    for axis in range(rank - 3, rank):
+        padded = np.concatenate([x.take([0], axis), x, x.take([-1], axis)], axis)
+        places = np.arange(2 * x.shape[axis])
+        near, far = 1 + places // 2, 1 + places // 2 + np.where(places % 2, 1, -1)
+        x = (0.75 * padded.take(near, axis) + 0.25 * padded.take(far, axis)).astype(np.float32)
+    assert found == pytest.approx(x, rel=1e-6)
+
+
+def test_more_than_three_dimensions_that_change_are_too_many() -> None:
+    scales = np.array([1, 2, 2, 2, 2], np.float32)
+    with pytest.raises(Unmapped, match="of 5 dimensions, of which more than 3 change"):
+        only(node_of("Resize", [zeros(1, 1, 1, 1, 1), None, scales], float32(1, 2, 2, 2, 2), mode="linear"))
 
 
 def test_a_symmetric_resize_is_around_the_middle_of_what_was_rounded() -> None:
