@@ -756,7 +756,9 @@ KNOWN = [
         )
     ),
     *(
-        Known(program, "GEMM", ("FLOAT32",), "multiplies by Alpha last, where the sum is infinite", products_beyond_type)
+        Known(
+            program, "GEMM", ("FLOAT32",), "multiplies by Alpha last, where the sum is infinite", products_beyond_type
+        )
         for program in PROGRAMS
     ),
     *(
