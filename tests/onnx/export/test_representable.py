@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from dmlcheck.onnx.export.representable import as_element, fits, multiplies_exactly, rounded
+from dmlcheck.onnx.export.representable import rounded
 
 INF, NAN = float("inf"), float("nan")
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "answer"),
-    [
-        (127, "INT8", True),
-        (128, "INT8", False),
-        (-1, "UINT32", False),
-        (2**32 - 1, "UINT32", True),
-        (0.5, "INT32", False),
-        (INF, "INT32", False),
-        (0.1, "FLOAT16", False),
-        (INF, "FLOAT16", True),
-        (70000, "FLOAT16", False),
-        (0.5, "FLOAT16", True),
-    ],
-)
-def test_a_type_has_a_number_or_not(value: float, kind: str, answer: bool) -> None:
-    assert fits(value, kind) is answer
 
 
 def test_numbers_are_rounded_as_numpy_rounds_them() -> None:
@@ -35,12 +15,3 @@ def test_numbers_are_rounded_as_numpy_rounds_them() -> None:
         assert rounded(value, "FLOAT32") == float(np.float32(value))
     assert rounded(1e9, "FLOAT16") == INF
     assert rounded(-1e39, "FLOAT32") == -INF
-
-
-def test_a_fraction_is_cut_off_toward_zero() -> None:
-    assert (as_element(1.9, "INT8"), as_element(-1.9, "INT8")) == (1, -1)
-
-
-def test_products_with_powers_of_two_are_exact() -> None:
-    assert all(multiplies_exactly(value) for value in (0, 1, -2, 0.5, 2.0**-20))
-    assert not any(multiplies_exactly(value) for value in (3, 0.1, INF, NAN))
