@@ -23,16 +23,11 @@ from dml_graphs import (
     uint32,
 )
 
-from dmlcheck.descs.records import TensorDesc
-from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import opened
-from dmlcheck.graphs.records import GraphFile
 from dmlcheck.implementations import make
 from dmlcheck.models.dispatches import evaluated_commands
-from dmlcheck.models.graph_values import evaluate_graph, evaluated_graph
+from dmlcheck.models.graph_values import evaluated_graph
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
-from dmlcheck.values.layouts import Array
 
 ROW = tensor([1, 1, 1, 5])
 
@@ -58,29 +53,6 @@ def values(data: bytes) -> Values:
 
 def rules(found: Values) -> list[tuple[str, str | None]]:
     return [(each.rule, each.pointer) for each in found.evaluated.diagnostics]
-
-
-def test_outputs_have_their_sizes_and_types() -> None:
-    found = values(matmul_add())
-    assert (found.evaluated.name, found.evaluated.is_wrong, found.remarks) == ("Partition_0", False, ())
-    (output,) = found.evaluated.outputs.items()
-    assert (output[0], output[1][1]) == ("model_output", "FLOAT32")
-    assert output[1][0].tolist() == [[[[40, 43, 46, 49, 52]]]]
-
-
-def test_mistakes_stand_in_the_file() -> None:
-    found = values(matmul_add(nodes=[gemm(sizes=(1, 1, 1, 6))]))
-    assert rules(found) == [
-        ("size-mismatch", "nodes[2].desc.OutputTensor.Sizes[3]"),
-        ("dangling-edge", "graphOutputNames[0]"),
-    ]
-    assert {each.file for each in found.evaluated.diagnostics} == {"Partition_0.bin"}
-    assert not found.evaluated.is_wrong
-
-
-def test_a_file_that_is_no_graph_is_wrong() -> None:
-    found = values(b"")
-    assert (rules(found), found.evaluated.is_wrong) == ([("graph-syntax", None)], True)
 
 
 def test_a_constant_that_is_an_output_is_remarked_upon() -> None:
@@ -147,59 +119,3 @@ def test_the_commands_of_a_model_give_what_they_print() -> None:
     Path("model.json").write_text(json.dumps({**model, "resources": 3}), encoding="utf-8")
     (wrong,) = evaluated_commands(opened("model.json"), EvaluationRequest(make("reference")))
     assert (wrong.is_wrong, wrong.diagnostics[0].pointer) == (True, "resources")
-
-
-# ---- every node of a graph
-
-
-def given(name: str, tensor: TensorDesc) -> Checking[Array | None]:
-    """Give 1, 0, 0, 0, 2 to `model_input`, and nothing to others."""
-    if name == "model_input":
-        assert tensor.element_count == 5
-        return np.array([1, 0, 0, 0, 2], dtype=np.float32).view(np.uint8)
-    yield Finding("missing-tensor", (), {"tensor": name, "section": "inputs"})
-    return None
-
-
-def computed(data: bytes) -> tuple[dict[str, list[object]], list[Finding]]:
-    path = save(data)
-    found = read_graph(path)
-    assert isinstance(found, GraphFile)
-    results, findings = collected(evaluate_graph(found, given))
-    return {name: each.values.reshape(-1).tolist() for name, each in results.outputs.items()}, findings
-
-
-def test_operators_are_computed_in_order_with_their_constants() -> None:
-    """The first row of the weights, 0 to 4, and twice the last, 20 to 24; the bias is 0."""
-    np.arange(25, dtype=np.float32).tofile("w_0.bin")
-    assert computed(matmul_add()) == ({"model_output": [40, 43, 46, 49, 52]}, [])
-
-
-def test_constants_that_are_not_there_are_named_by_their_node() -> None:
-    Path("w_0.bin").unlink()
-    outputs, (finding,) = computed(matmul_add())
-    assert (outputs, finding.rule, finding.path) == ({}, "file-not-found", ("nodes", 0))
-
-
-def test_an_input_that_is_not_given_is_named_by_its_place() -> None:
-    small = tensor([1, 1, 1, 5])
-    node = operator("r", "DML_OPERATOR_ACTIVATION_RELU", {"x": small}, {"y": small})
-    outputs, (finding,) = computed(graph([node], ["unused", "x"], ["y"]))
-    assert (outputs, finding.rule, finding.path) == ({}, "missing-tensor", ("graphInputNames", 1))
-
-
-def test_a_graph_with_mistakes_is_not_computed() -> None:
-    outputs, findings = computed(graph([gemm(sizes=(1, 1, 1, 6))], ["model_input", "weights"], ["product"]))
-    assert (outputs, [finding.rule for finding in findings]) == ({}, ["size-mismatch"])
-
-
-def test_a_reader_may_have_strides_that_repeat_what_was_written() -> None:
-    """RELU writes 1, 0, 0, 0, 2; the sum takes the first two of them for each of two rows."""
-    row, two = tensor([1, 1, 1, 5]), tensor([1, 1, 2, 2])
-    repeated = tensor([1, 1, 2, 2], total=8, strides=[0, 0, 0, 1])
-    nodes = [
-        raw_constant("c", "c", np.array([10, 20, 30, 40], dtype=np.float32).tobytes()),
-        operator("r", "DML_OPERATOR_ACTIVATION_RELU", {"model_input": row}, {"y": row}),
-        operator("a", "DML_OPERATOR_ELEMENT_WISE_ADD", {"y": repeated, "c": two}, {"z": two}),
-    ]
-    assert computed(graph(nodes, ["model_input"], ["z"])) == ({"z": [11, 20, 31, 40]}, [])

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pytest
 from judged import answering, case_of, result_of
-from valid_descs import valid
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
@@ -27,36 +25,6 @@ def wrong(outputs: Any, given: Any, desc: Any = None, operator: str = "ELEMENT_W
     return list(result.diagnostics)
 
 
-@pytest.mark.parametrize(
-    ("outputs", "pointer"),
-    [
-        ({"OutputTensor": [[1, 2], [3, 4]]}, "outputs.OutputTensor[1][0]"),
-        ({"OutputTensor": [1, 2, 3, 4]}, "outputs.OutputTensor[2]"),
-        ({"OutputTensor": {"sequence": {"start": 1}}}, "outputs.OutputTensor"),
-        (None, "desc.OutputTensor"),
-    ],
-)
-def test_a_wrong_output_is_shown_at_its_first_wrong_element(outputs: Any, pointer: str) -> None:
-    (found,) = wrong(outputs, {"OutputTensor": [[1, 2], [5, 6]]})
-    assert (found.rule, found.pointer) == ("output-mismatch", pointer)
-    assert found.message.startswith("OutputTensor FLOAT32 {2, 2}: 2 of 4 elements are outside the tolerance")
-
-
-def test_each_wrong_part_of_an_array_of_tensors_is_shown() -> None:
-    row = {"DataType": "FLOAT32", "Sizes": [1, 2]}
-    desc = {"InputTensor": SQUARE, "OutputTensors": [row, row], "Axis": 0}
-    outputs = {"OutputTensors": [[[1, 2]], [[3, 4]]]}
-    given = {"OutputTensors[0]": [[1, 2]], "OutputTensors[1]": [[3, 5]]}
-    (found,) = wrong(outputs, given, desc, "SPLIT")
-    assert found.pointer == "outputs.OutputTensors[1][0][1]"
-    assert found.message.startswith("OutputTensors[1] FLOAT32 {1, 2}: 1 of 2 elements is outside the tolerance")
-
-
-def test_an_output_of_another_shape_is_shown_as_a_whole() -> None:
-    (found,) = wrong({"OutputTensor": [[1, 2], [3, 4]]}, {"OutputTensor": [1, 2, 3, 4]})
-    assert (found.pointer, "{4}" in found.message, found.help) == ("outputs.OutputTensor", True, None)
-
-
 def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
     limits = Limits()
     assert [limits.try_once_more("a.yaml") for _ in range(22)] == [True] * 20 + [False] * 2
@@ -65,25 +33,3 @@ def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
 
 def off(**more: Any) -> Mapping[str, OutputResult]:
     return {"OutputTensor": OutputResult(4, 1)._replace(**more)}
-
-
-def test_causes_are_looked_for_once_a_kind_of_failure() -> None:
-    limits = Limits()
-    row, other = ({"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([2, 2], [2, 3]))
-    relu, of_other_sizes = (
-        valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=tensor, OutputTensor=tensor) for tensor in (row, other)
-    )
-    leaky = [
-        valid("DML_OPERATOR_ACTIVATION_LEAKY_RELU", InputTensor=row, OutputTensor=row, Alpha=alpha)
-        for alpha in (0.1, 0.2)
-    ]
-    large = {"DataType": "FLOAT32", "Sizes": [1, 2**21]}
-    of_large = valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=large, OutputTensor=large)
-    assert all(limits.asks_for_causes(relu, off()) for _ in range(3))
-    limits.once_a_kind = True
-    assert limits.asks_for_causes(of_large, off())  # none is found
-    assert [limits.asks_for_causes(desc, off()) for desc in (relu, relu, of_other_sizes)] == [True, False, False]
-    assert limits.asks_for_causes(relu, off(mismatches=0, unlikely=1))
-    assert [limits.asks_for_causes(desc, off()) for desc in (*leaky, *leaky)] == [True, True, False, False]
-    limits.guesses = False
-    assert not limits.asks_for_causes(leaky[0], off(unlikely=1))
