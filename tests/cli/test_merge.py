@@ -153,17 +153,6 @@ def numbered(name: str, ordinal: int, **fields: Any) -> CaseResult:
     return failed(name, **fields)._replace(ordinal=ordinal)
 
 
-def test_the_whole_is_what_one_run_would_have_been() -> None:
-    second = shard(2, 2, numbered("b", 1), numbered("d", 3), seconds=2.0)
-    first = shard(1, 2, numbered("a", 0, outcome="passed"), numbered("c", 2))
-    whole = merged([second, first])
-    assert [result.case.name for result in whole.results] == ["a", "b", "c", "d"]
-    assert whole.info == INFO
-    assert (whole.summary.counts["failed"], whole.summary.counts["passed"], whole.summary.seconds) == (3, 1, 3.0)
-    assert whole.summary.compared == Compared(4, 3)
-    assert not whole.summary.interrupted
-
-
 def test_shards_of_different_versions_and_devices_are_told_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     first = shard(1, 2, numbered("a", 0))
     monkeypatch.setitem(globals(), "INFO", INFO._replace(version="1.3", device="GPU 0"))
@@ -251,13 +240,3 @@ def test_of_very_many_missing_shards_the_first_are_named() -> None:
         merged([path])
     named = ", ".join(map(str, [1, *range(3, 22)]))
     assert str(refused.value) == (f"shard {named} and 8,999,999,999,999,999,979 more of 9000000000000000000 is missing")
-
-
-@pytest.mark.parametrize("number", [(0, 1), (2, 1), (True, 1), (1, True), (1.0, 1), (None, 1), (-1, -1)])
-def test_a_shard_that_there_cannot_be_is_none(number: tuple[Any, Any]) -> None:
-    path = shard(1, 1, numbered("a", 0))
-    report = json_of(path)
-    report["shard"] = {"index": number[0], "count": number[1]}
-    Path(path).write_text(json.dumps(report), encoding="utf-8")
-    with pytest.raises(ReportError, match="not a shard of a run"):
-        merged([path])
