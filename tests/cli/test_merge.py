@@ -153,6 +153,17 @@ def numbered(name: str, ordinal: int, **fields: Any) -> CaseResult:
     return failed(name, **fields)._replace(ordinal=ordinal)
 
 
+def test_the_whole_is_what_one_run_would_have_been() -> None:
+    second = shard(2, 2, numbered("b", 1), numbered("d", 3), seconds=2.0)
+    first = shard(1, 2, numbered("a", 0, outcome="passed"), numbered("c", 2))
+    whole = merged([second, first])
+    assert [result.case.name for result in whole.results] == ["a", "b", "c", "d"]
+    assert whole.info == INFO
+    assert (whole.summary.counts["failed"], whole.summary.counts["passed"], whole.summary.seconds) == (3, 1, 3.0)
+    assert whole.summary.compared == Compared(4, 3)
+    assert not whole.summary.interrupted
+
+
 def test_shards_of_different_versions_and_devices_are_told_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     first = shard(1, 2, numbered("a", 0))
     monkeypatch.setitem(globals(), "INFO", INFO._replace(version="1.3", device="GPU 0"))

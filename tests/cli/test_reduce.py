@@ -25,6 +25,11 @@ def reduce(*words: str, name: str = "LosesLast") -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def test_a_bundled_case_is_reduced_by_its_id() -> None:
+    code, output = reduce("cases/element_wise_abs/layouts.yaml::padded-rows[DataType=FLOAT32]")
+    assert (code, "small.yaml: dmlcheck run small.yaml" in output) == (0, True)
+
+
 def test_a_file_that_is_wrong_is_2() -> None:
     Path("a.yaml").write_text("operator: [", encoding="utf-8")
     assert reduce("a.yaml")[0] == 2

@@ -96,6 +96,29 @@ def bundled(folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch:
 
 
 @pytest.mark.usefixtures("bundled")
+def test_the_id_of_a_bundled_case_is_accepted_where_its_file_is_not() -> None:
+    assert dmlcheck("run", "--list", "-k", "argmax/example").stdout == f"{BUNDLED}\n"
+    assert dmlcheck("run", "--list", BUNDLED).stdout == f"{BUNDLED}\n"
+    report = dmlcheck("run", BUNDLED, "--json", "r.json", "--junitxml", "j.xml")
+    assert report.exit_code == 0
+    (case,) = json_of("r.json")["cases"]
+    assert (case["id"], case["command"]) == (BUNDLED, f"dmlcheck run {BUNDLED}")
+    assert '<testcase classname="cases.argmax.example" name="example"' in Path("j.xml").read_text(encoding="utf-8")
+    assert '<testsuite name="cases/argmax/example.yaml"' in Path("j.xml").read_text(encoding="utf-8")
+    assert dmlcheck("eval", BUNDLED).stdout.startswith("example:\n")
+    assert "is valid" in dmlcheck("validate", BUNDLED.partition("::")[0]).stdout
+
+
+@pytest.mark.usefixtures("bundled")
+def test_an_expectation_names_a_bundled_case_by_its_id() -> None:
+    entry = f'- {{cases: "{BUNDLED}", expect: failed, reason: known}}\n'
+    Path("known.yaml").write_text(entry, encoding="utf-8")
+    for words in (["-k", "argmax/example"], [BUNDLED]):
+        # It passes, so that the entry is one that was looked at.
+        assert "1 xpassed" in dmlcheck("run", *words, "--expectations", "known.yaml").stdout
+
+
+@pytest.mark.usefixtures("bundled")
 def test_a_file_of_ones_own_comes_before_a_bundled_one() -> None:
     own = Path("cases/argmax/example.yaml")
     own.parent.mkdir(parents=True)

@@ -245,3 +245,9 @@ def test_a_mistake_that_several_cases_share_is_printed_and_counted_once() -> Non
         "a.yaml::d: DML_OPERATOR_REDUCE is valid from DML_FEATURE_LEVEL_5_0 (DirectML 1.8.0)",
         "1 error in 3 descs. `dmlcheck explain missing-field` says more.",
     ]
+
+
+def test_what_is_noted_of_a_file_is_printed_and_what_is_wrong_with_a_file_has_no_verdict() -> None:
+    note = Diagnostic("runs-elsewhere", "not DirectML's", severity="note", file="a.yaml")
+    assert lines(desc(operator=None, diagnostics=(note,))) == ["a.yaml: note[runs-elsewhere]: not DirectML's"]
+    assert lines(desc(file="b.yaml")) == []

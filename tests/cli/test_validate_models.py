@@ -101,6 +101,17 @@ def test_a_model_that_a_provider_refuses_is_an_error_with_a_help() -> None:
     assert "1 node checked, 1 that a provider refuses" in text
 
 
+def test_a_name_of_no_size_is_answered_with_ten_that_are() -> None:
+    names = [f"size{index:02}" for index in range(14)]
+    save(model([node("Neg", "x", "y")], {"x": names}, {"y": names}))
+    result = dmlcheck("validate", "model.onnx", "--dim", "other=3")
+    assert result.exit_code == 2
+    listed = (
+        "the sizes without a number are size00, size01, size02, size03, size04, size05, size06, size07, size08, size09"
+    )
+    assert f"{listed} and 4 more" in result.output.replace("\n", " ")
+
+
 def test_a_model_whose_sizes_are_all_open_has_nothing_checked() -> None:
     save(attention_layer())
     result = dmlcheck("validate", "model.onnx")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from run_models import Runtime, perceptron
-from whole_models import save
+from run_models import Runtime, constant, one_input, perceptron
+from whole_models import node, save
 
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.find import Target
@@ -28,6 +28,13 @@ def test_each_node_is_a_case_with_its_operator_and_what_it_reads() -> None:
     assert sorted(found.constants) == ["b1", "w1", "w2"]
     assert found.inputs["x"].shape == (3, 16)
     assert found.symbols == {"batch"}
+
+
+def test_constants_of_nodes_are_constants() -> None:
+    nodes = [node("Constant", "", "c", value=constant("c", [1.0])), node("Constant", "", "d", value_float=2.0)]
+    found = read(one_input([*nodes, node("Sum", "x c d", "y", "sum")], [1]))
+    assert isinstance(found, Loaded)
+    assert ([each.case.name for each in found.nodes], sorted(found.constants)) == (["sum"], ["c", "d"])
 
 
 def test_a_node_has_no_place_in_a_model() -> None:

@@ -23,11 +23,16 @@ from dml_graphs import (
     uint32,
 )
 
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import opened
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.implementations import make
 from dmlcheck.models.dispatches import evaluated_commands
-from dmlcheck.models.graph_values import evaluated_graph
+from dmlcheck.models.graph_values import evaluate_graph, evaluated_graph
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
+from dmlcheck.values.layouts import Array
 
 ROW = tensor([1, 1, 1, 5])
 
@@ -119,3 +124,35 @@ def test_the_commands_of_a_model_give_what_they_print() -> None:
     Path("model.json").write_text(json.dumps({**model, "resources": 3}), encoding="utf-8")
     (wrong,) = evaluated_commands(opened("model.json"), EvaluationRequest(make("reference")))
     assert (wrong.is_wrong, wrong.diagnostics[0].pointer) == (True, "resources")
+
+
+# ---- every node of a graph
+
+
+def given(name: str, tensor: TensorDesc) -> Checking[Array | None]:
+    """Give 1, 0, 0, 0, 2 to `model_input`, and nothing to others."""
+    if name == "model_input":
+        assert tensor.element_count == 5
+        return np.array([1, 0, 0, 0, 2], dtype=np.float32).view(np.uint8)
+    yield Finding("missing-tensor", (), {"tensor": name, "section": "inputs"})
+    return None
+
+
+def computed(data: bytes) -> tuple[dict[str, list[object]], list[Finding]]:
+    path = save(data)
+    found = read_graph(path)
+    assert isinstance(found, GraphFile)
+    results, findings = collected(evaluate_graph(found, given))
+    return {name: each.values.reshape(-1).tolist() for name, each in results.outputs.items()}, findings
+
+
+def test_a_reader_may_have_strides_that_repeat_what_was_written() -> None:
+    """RELU writes 1, 0, 0, 0, 2; the sum takes the first two of them for each of two rows."""
+    row, two = tensor([1, 1, 1, 5]), tensor([1, 1, 2, 2])
+    repeated = tensor([1, 1, 2, 2], total=8, strides=[0, 0, 0, 1])
+    nodes = [
+        raw_constant("c", "c", np.array([10, 20, 30, 40], dtype=np.float32).tobytes()),
+        operator("r", "DML_OPERATOR_ACTIVATION_RELU", {"model_input": row}, {"y": row}),
+        operator("a", "DML_OPERATOR_ELEMENT_WISE_ADD", {"y": repeated, "c": two}, {"z": two}),
+    ]
+    assert computed(graph(nodes, ["model_input"], ["z"])) == ({"z": [11, 20, 31, 40]}, [])

@@ -108,6 +108,32 @@ def test_small_types_have_their_whole_range() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ({"q": (1, 4, 8), "k": (1, 4, 8), "v": (1, 4, 8)}, 4),
+        ({"q": (1, 4, 8), "k": (1, 4, 8), "v": (1, 4, 8), "pk": (1, 2, 3, 4)}, 7),
+        ({"embeds": (1, 5, 8)}, 5),  # from which a model computes the others
+        ({}, 1),
+    ],
+)
+def test_lengths_of_attention_count_the_tokens_that_are_inputs(
+    sizes: dict[str, tuple[int, ...]], expected: int
+) -> None:
+    from whole_models import FLOAT
+
+    attend = node(
+        "GroupQueryAttention", "q k v pk pv last total", "y", domain="com.microsoft", num_heads=2, kv_num_heads=2
+    )
+    made = model([attend], {}, {"y": [1]})
+    for name, shape in sizes.items():
+        made.graph.input.append(tensor(name, shape, FLOAT))
+    made.graph.input.append(tensor("last", (1, 1), 6))
+    made.graph.input.append(tensor("total", (), 6))
+    given = random_inputs(made, {}, 0).arrays
+    assert (given["last"].tolist(), given["total"].tolist()) == ([[expected - 1]], expected)
+
+
+@pytest.mark.parametrize(
     ("size", "sizes", "help"), [("n", {"n": 2**28}, "give smaller sizes with --dim NAME=SIZE"), (2**28, {}, None)]
 )
 def test_inputs_that_do_not_fit_into_memory_are_not_made(

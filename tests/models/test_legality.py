@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fused_patterns import layer_norm, whole
 from whole_models import mobile_block, model, node, save
 
 import dmlcheck
@@ -45,6 +46,11 @@ def test_no_model_and_a_broken_node_are_wrong() -> None:
     assert broken.is_wrong
     assert broken.descs[0].diagnostics[0].message.startswith("node bad (Relu-14): it reads 'z'")
     assert broken.descs[0].errors == 1
+
+
+def test_a_fusion_of_unknown_sizes_makes_the_level_one_at_least() -> None:
+    result = validated_model(save(whole(layer_norm("x", "y"), sizes=["n", 8, 16])), LevelRequest(), {})
+    assert (result.is_fused_partial, result.fused_minimum) == (True, None)
 
 
 def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 __all__ = ["runtime"]
 INT32 = TensorProto.INT32
+NODES = ["up", "bias", "relu", "down", "softmax"]
 
 
 def results(made: Any, expression: str | None = None, **asked: Any) -> dict[str, CaseResult]:
@@ -30,6 +31,17 @@ def results(made: Any, expression: str | None = None, **asked: Any) -> dict[str,
     more = ModelRequest({"batch": 3})._replace(**asked)
     execution = ModelExecution(Target(save(made), "model.onnx", None), plan, more)
     return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+
+
+def test_an_output_of_right_nodes_is_right_from_the_inputs_on(runtime: type[Runtime]) -> None:
+    found = results(perceptron())
+    assert list(found) == [*NODES, "output:y"]
+    assert runtime.calls
+    result = found["output:y"]
+    assert (result.outcome, result.case.id) == ("passed", "model.onnx::output:y")
+    assert result.output is not None
+    assert 0 < (result.output.error or 0) < (result.output.tolerance or 0) < 1e-2
+    assert sum(share for _, share in result.output.shares) == pytest.approx(1)
 
 
 def test_an_output_that_the_reference_gave_in_the_place_of_the_implementation_is_not_judged() -> None:

@@ -6,10 +6,22 @@ from typing import Any
 
 import pytest
 
-from dmlcheck.reports.conditions import constraint_text, deviation_text
+from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text
 from dmlcheck.specs.records import Constraint, Deviation
 
 ROW = Constraint("C1", "A is B.", "sizes", {})
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ({"Function": ("SUM",)}, "Function is SUM"),
+        ({"Function": ("ARGMIN", "ARGMAX")}, "Function is ARGMIN or ARGMAX"),
+        ({"Function": ("SUM",), "AcrossChannels": (True,)}, "Function is SUM and AcrossChannels is true"),
+    ],
+)
+def test_a_condition_names_its_fields_and_values(condition: dict[str, tuple[Any, ...]], text: str) -> None:
+    assert condition_text(condition) == text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from results import UNLIKELY, case, failed, summary_of
+from results import UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reference.limits.precision import Precision
@@ -36,6 +36,12 @@ def for_implementations() -> CaseResult:
 
 def drift(*, is_failure: bool) -> tuple[Drift, ...]:
     return (Drift("OutputTensor", 1.0, 2.0, is_failure=is_failure),)
+
+
+def test_failed_errors_and_unexpected_passes_are_failures_and_so_is_drift_that_is_one() -> None:
+    drifted = [passed(drift=drift(is_failure=is_failure)) for is_failure in (True, False)]
+    summary = summary_of([*every_outcome(), *drifted])
+    assert (summary.total, summary.failed, summary.drifted, summary.worse, summary.failures) == (8, 3, 1, 2, 4)
 
 
 def test_what_the_implementation_computed_is_counted_apart_from_descs() -> None:

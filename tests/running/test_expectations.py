@@ -41,6 +41,25 @@ def run(*words: str) -> tuple[Result, dict[str, Any]]:
     return result, {case["name"]: (case["outcome"], case["reason"]) for case in found["cases"]}
 
 
+def test_a_failure_that_is_expected_is_no_failure() -> None:
+    write("a.yaml", 1, WRONG)
+    expect("- {cases: 'a.yaml::c1', expect: failed, reason: off by one, link: https://example.org/1}\n")
+    result, found = run()
+    assert result.exit_code == 0
+    assert found == {"c0": ("passed", None), "c1": ("xfailed", "off by one (https://example.org/1)")}
+    assert result.stdout.splitlines()[-1].startswith("1 passed, 1 xfailed in ")
+    assert "FAILED" not in result.stdout
+
+
+def test_a_case_that_passes_although_it_is_expected_to_fail_fails_the_run() -> None:
+    write("a.yaml", 1, 2)
+    expect("- {cases: '*::c1', expect: failed, reason: off by one}\n")
+    result, found = run()
+    assert result.exit_code == 1
+    assert found["c1"] == ("xpassed", "expected failed, and passes: off by one")
+    assert "XPASSED a.yaml::c1" in result.stdout
+
+
 @pytest.mark.slow
 def test_a_case_that_is_worse_than_expected_is_not_expected() -> None:
     write("a.yaml", CRASH)
@@ -68,6 +87,25 @@ def test_an_error_and_a_skip_may_be_expected_as_well() -> None:
     result, found = run("--timeout", "60", "--feature-level", "6_0")
     assert result.exit_code == 0
     assert found == {"c0": ("xfailed", "crashes"), "c1": ("skipped", "too new")}
+
+
+@pytest.mark.parametrize(
+    ("keys", "applies"),
+    [
+        ("implementation: 'python:*'", True),
+        ("implementation: reference", False),
+        ("feature_level: '6_4'", True),
+        ("feature_level: 6.0", False),
+        ("expires: TODAY", True),
+        ("expires: 9999-12-31", True),
+    ],
+)
+def test_an_entry_is_about_an_implementation_and_a_level(keys: str, applies: bool) -> None:
+    write("a.yaml", WRONG)
+    today = str(dt.datetime.now(tz=dt.timezone.utc).date())
+    expect(f"- {{cases: '*', expect: failed, reason: x, {keys.replace('TODAY', today)}}}\n")
+    result, found = run()
+    assert (result.exit_code, found["c0"][0]) == ((0, "xfailed") if applies else (1, "failed"))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from judged import answering, case_of, result_of
+from valid_descs import valid
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
@@ -33,3 +34,25 @@ def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
 
 def off(**more: Any) -> Mapping[str, OutputResult]:
     return {"OutputTensor": OutputResult(4, 1)._replace(**more)}
+
+
+def test_causes_are_looked_for_once_a_kind_of_failure() -> None:
+    limits = Limits()
+    row, other = ({"DataType": "FLOAT32", "Sizes": sizes} for sizes in ([2, 2], [2, 3]))
+    relu, of_other_sizes = (
+        valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=tensor, OutputTensor=tensor) for tensor in (row, other)
+    )
+    leaky = [
+        valid("DML_OPERATOR_ACTIVATION_LEAKY_RELU", InputTensor=row, OutputTensor=row, Alpha=alpha)
+        for alpha in (0.1, 0.2)
+    ]
+    large = {"DataType": "FLOAT32", "Sizes": [1, 2**21]}
+    of_large = valid("DML_OPERATOR_ACTIVATION_RELU", InputTensor=large, OutputTensor=large)
+    assert all(limits.asks_for_causes(relu, off()) for _ in range(3))
+    limits.once_a_kind = True
+    assert limits.asks_for_causes(of_large, off())  # none is found
+    assert [limits.asks_for_causes(desc, off()) for desc in (relu, relu, of_other_sizes)] == [True, False, False]
+    assert limits.asks_for_causes(relu, off(mismatches=0, unlikely=1))
+    assert [limits.asks_for_causes(desc, off()) for desc in (*leaky, *leaky)] == [True, True, False, False]
+    limits.guesses = False
+    assert not limits.asks_for_causes(leaky[0], off(unlikely=1))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dml_graphs import save
 
+from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.graph import NodeDesc, desc_of, read_graph
 from dmlcheck.formats.dml_graph.read import Attribute, FileNode, Operator, Tensor
@@ -84,6 +85,11 @@ def test_a_scalar_union_is_read_as_its_data_type(number: int, form: str, value: 
     attributes = (Attribute("UInt32", number), Attribute("ScalarUnionData", data))
     found = made(Operator("DML_OPERATOR_FILL_VALUE_CONSTANT", (), (FOUR,), attributes))
     assert (found.fields["Value"], found.findings) == (value, ())
+
+
+def test_a_number_that_no_enumeration_has_is_an_error() -> None:
+    found = made(Operator("DML_OPERATOR_GEMM", (FOUR, FOUR), (FOUR,), (Attribute("UInt32", 2), *GEMM[1:])), "a b -")
+    assert [finding.rule for finding in read_desc(found.operator, found.fields).findings] == ["unknown-enum-value"]
 
 
 def test_what_is_not_as_the_operator_is_is_said() -> None:

@@ -95,6 +95,11 @@ def test_other_arguments_give_nothing_that_is_known(text: str) -> None:
     assert str(x_of(f"const x = {text};")).startswith("? ")
 
 
+def test_an_item_that_is_not_known_leaves_the_others() -> None:
+    text = "const x = [1, 2].map(a => { if (a === 1) { return f(); } return a; });"
+    assert x_of(text) == ["? `f()` is known only when the file is run", 2]
+
+
 def test_lists_and_text_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtins, "_MOST_ITEMS", 4)
     assert x_of("const x = [Array(4).length, Array(5), [1, 2, 3].concat([4, 5])];") == [

@@ -100,6 +100,12 @@ def message(place: Path | str) -> str:
 # ---- files and folders
 
 
+def test_a_file_is_the_library_whatever_its_name(system: System, tmp_path: Path) -> None:
+    path = write(tmp_path / "mine.bin", system.data)
+    found = library.find(str(path))
+    assert (found.path, found.version, found.folder) == (str(path), "", str(tmp_path))
+
+
 def test_a_folder_with_the_library_of_another_system_says_so(system: System, tmp_path: Path) -> None:
     write(tmp_path / system.other, system.other_data)
     other = f"{system.other} is for {system.other_name}"

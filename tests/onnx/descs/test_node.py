@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from onnx_nodes import node
+from onnx_nodes import node, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped, shortest
@@ -27,6 +27,13 @@ def test_an_output_needs_values() -> None:
     assert node("Neg", [y], y).output() is y
     with pytest.raises(Unmapped, match=r"^there are no values for output 1 of TopK$"):
         node("TopK", [y], y).output(1)
+
+
+def test_outputs_beyond_those_of_the_counterpart_are_refused_if_they_are_asked_for() -> None:
+    y = zeros(2)
+    node("Dropout", [y], y, None).only_outputs(1)
+    with pytest.raises(Unmapped, match=r"^DirectML has no counterpart to output 1 of Dropout$"):
+        node("Dropout", [y], y, y).only_outputs(1)
 
 
 def test_what_is_no_number_is_refused() -> None:

@@ -44,3 +44,9 @@ def test_a_window_of_a_pool_has_new_dimensions_first() -> None:
     made = padded(found("MaxPool", [zeros(5, 2, 9)], zeros(5, 2, 7), kernel_shape=[3]))
     assert made.fields["InputTensor"].shape == (1, 5, 2, 9)
     assert (made.fields["WindowSize"], made.fields["Strides"], made.fields["EndPadding"]) == ([1, 3], [1, 1], [0, 0])
+
+
+def test_four_dimensions_and_more_stay() -> None:
+    five = zeros(1, 2, 3, 4, 5)
+    given = found("Relu", [five], five)
+    assert padded(given) is given

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from dmlcheck.onnx.export.representable import rounded
+from dmlcheck.onnx.export.representable import fits, rounded
 
 INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "answer"),
+    [
+        (127, "INT8", True),
+        (128, "INT8", False),
+        (-1, "UINT32", False),
+        (2**32 - 1, "UINT32", True),
+        (0.5, "INT32", False),
+        (INF, "INT32", False),
+        (0.1, "FLOAT16", False),
+        (INF, "FLOAT16", True),
+        (70000, "FLOAT16", False),
+        (0.5, "FLOAT16", True),
+    ],
+)
+def test_a_type_has_a_number_or_not(value: float, kind: str, answer: bool) -> None:
+    assert fits(value, kind) is answer
 
 
 def test_numbers_are_rounded_as_numpy_rounds_them() -> None:

@@ -56,6 +56,16 @@ def test_large_tensors_keep_their_types_and_sizes_wherever_they_are() -> None:
     assert (found.graph.node[1].attribute[0].sparse_tensor.values.name, found.functions[0].name) == ("v", "F")
 
 
+def test_texts_are_left_out_and_names_kept() -> None:
+    made = model([node("Relu", "x", "y", "one")], {"x": [4]}, {"y": [4]})
+    for part in (made, made.graph, made.graph.node[0]):
+        part.doc_string = "d" * 100
+        part.metadata_props.add(key="k", value="v" * 100)
+    found = read(made)
+    assert (found.doc_string, found.graph.doc_string, found.graph.node[0].doc_string) == ("", "", "")
+    assert (found.graph.node[0].name, found.ir_version, found.opset_import[0].version) == ("one", 8, 17)
+
+
 @pytest.mark.slow
 def test_weights_are_never_in_memory() -> None:
     path = save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, [raw("w", 2**26)]))

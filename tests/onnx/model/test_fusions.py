@@ -12,12 +12,13 @@ from fused_patterns import (
     OWN,
     attention_block,
     gelu,
+    layer_norm,
     whole,
 )
 from whole_models import model, node, save, tensor
 
 from dmlcheck.onnx.model.file import read_whole
-from dmlcheck.onnx.model.nodes import ModelNode, nodes_and_fusions
+from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_and_fusions
 
 onnx = pytest.importorskip("onnx")
 
@@ -67,6 +68,14 @@ def test_values_that_a_branch_reads_are_kept() -> None:
     made.graph.node.append(node("If", "c", "w", then_branch=branch, else_branch=branch))
     made.graph.input.append(tensor("c", [], 9))
     assert names(made) == []
+
+
+def test_fused_nodes_of_unknown_sizes_say_so() -> None:
+    (one,) = fused(whole(layer_norm("x", "y"), sizes=["n", "s", 16]))
+    assert isinstance(one.found, UnusableNode)
+    assert one.found.rule == "unknown-sizes"
+    (one,) = fused(whole(layer_norm("x", "y"), sizes=["n", "s", 16]), {"n": 2, "s": 3})
+    assert not isinstance(one.found, UnusableNode)
 
 
 def possible(made: Any) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dmlcheck.onnx.model.inference import Context, values_of
+from dmlcheck.onnx.model.inference import Context, type_of, values_of, version_of
 from dmlcheck.onnx.model.values import Value
 
 helper = pytest.importorskip("onnx.helper")
@@ -23,6 +23,23 @@ def graph(opset: int = 17, **declared: Value) -> Context:
 
 def outputs(made: Any, of: Context | None = None, **scope: Value) -> list[Value]:
     return values_of(made, of or graph(), scope)[1]
+
+
+@pytest.mark.parametrize(
+    ("type", "domain", "opset", "version"),
+    [
+        ("Softmax", "", 12, 11),
+        ("Softmax", "", 17, 13),
+        ("Gelu", "com.microsoft", 17, 1),
+        ("Affine", "", 9, 1),  # experimental, and gone with opset 10
+        ("Affine", "", 17, 17),
+        ("Mine", "com.example", 17, 3),
+    ],
+)
+def test_the_version_of_an_operator_is_that_of_its_schema(type: str, domain: str, opset: int, version: int) -> None:
+    made = helper.make_node(type, ["x"], ["y"], domain=domain)
+    assert version_of(made, {"": opset, "com.microsoft": 1, "com.example": 3}) == version
+    assert type_of(made) == (f"{domain}.{type}" if domain else type)
 
 
 @pytest.mark.parametrize(

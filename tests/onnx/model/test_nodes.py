@@ -179,6 +179,11 @@ def test_nodes_that_others_come_in_the_place_of_have_a_limit(monkeypatch: pytest
     assert reason(made, "out") == "more than 1 nodes are defined by others, as it is, and dmlcheck follows no more"
 
 
+def test_long_sizes_are_cut_in_a_message() -> None:
+    told = reason(model([node("Relu", "x", "y", "relu")], {"x": ["n" * 2000]}, {"y": [4]}), "relu")
+    assert told == f"the sizes of x are [{'n' * 197}...]"
+
+
 def test_a_custom_operator_before_an_addition_is_no_crash() -> None:
     """Nothing is known of its output; what the model declares of the sum is small."""
     nodes = [node("Mine", "x", "m", "mine", domain="own"), node("Add", "m c", "y", "add")]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import agrees, descs, floats, found, zeros
+from onnx_nodes import Desc, agrees, descs, floats, found, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 
@@ -56,6 +56,27 @@ def test_one_element_more_than_the_windows_reach_is_output_padding() -> None:
 def test_attributes_are_for_the_dimensions_of_the_images() -> None:
     with pytest.raises(Unmapped, match="Conv whose attributes are not for 4 dimensions"):
         found("Conv", [X, zeros(2, 2, 3, 3)], X, strides=[1])
+
+
+WINDOW = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+
+
+def test_a_convolution_of_channels_last_reads_and_writes_through_strides() -> None:
+    """DmlOperatorConvolution.cpp: input 7x8 of 3 channels, 4 filters of 2x3, output 6x6 of 4 channels."""
+    tensors = {
+        "InputTensor": "FLOAT32 1 3 7 8 by 168 1 24 3",
+        "FilterTensor": "FLOAT32 4 3 2 3 by 18 1 9 3",
+        "BiasTensor": "FLOAT32 1 4 1 1",
+        "OutputTensor": "FLOAT32 1 4 6 6 by 144 1 24 4",
+    }
+    kind = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD"}
+    more = {"OutputPadding": [0, 0], "GroupCount": 1}
+    inputs = [zeros(1, 7, 8, 3), zeros(4, 2, 3, 3), zeros(4)]
+    assert descs("com.microsoft.NhwcConv", inputs, zeros(1, 6, 6, 4)) == [
+        Desc("CONVOLUTION", {**tensors, **kind, **WINDOW, **more}, "1_0")
+    ]
+    with pytest.raises(Unmapped, match="only four are supported"):
+        descs("com.microsoft.NhwcConv", [zeros(1, 7, 3), zeros(4, 3, 3)], zeros(1, 6, 4))
 
 
 def test_the_padding_of_a_transposed_convolution_may_be_an_input() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import computed, float32, node_of
 from onnx_nodes import fields, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
@@ -131,6 +134,29 @@ def test_regions_that_onnx_widens_and_their_maxima_are_refused() -> None:
 
 
 # ---- ties, which a scale that is rounded to FLOAT32 breaks
+
+
+def exactly(size: int, resized: int, nearest: str) -> list[int]:
+    """Return the nearest elements by half pixels, in exact arithmetic."""
+    half = Fraction(1, 2)
+    places = [(at + half) * Fraction(size, resized) - half for at in range(resized)]
+    rounded = {
+        "round_prefer_floor": lambda place: ceil(place - half),
+        "round_prefer_ceil": lambda place: floor(place + half),
+        "floor": floor,
+        "ceil": ceil,
+    }[nearest]
+    return [min(max(rounded(place), 0), size - 1) for place in places]
+
+
+@pytest.mark.parametrize("nearest", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize(("size", "resized"), [(20, 6), (10, 6), (7, 3), (6, 10), (9, 12), (3, 14), (8, 4)])
+def test_an_element_halfway_between_two_goes_where_it_does_exactly(size: int, resized: int, nearest: str) -> None:
+    x = np.arange(size, dtype=np.float32).reshape(1, 1, 1, size)
+    sizes = np.array([1, 1, 1, resized], np.int64)
+    one = node_of("Resize", [x, None, None, sizes], float32(1, 1, 1, resized), opset=19, nearest_mode=nearest)
+    (made,) = computed(one)
+    assert made.reshape(-1).tolist() == exactly(size, resized, nearest)
 
 
 def test_a_tie_is_said() -> None:

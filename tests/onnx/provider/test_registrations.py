@@ -65,6 +65,12 @@ def test_the_versions_are_those_that_onnx_runtime_lists() -> None:
     assert all(len(versions) == len(set(versions)) for versions in found.values())
 
 
+def test_a_version_is_that_of_the_schema() -> None:
+    assert reason("Conv", 1) is None
+    assert reason("Conv", 7).endswith("has Conv-1, Conv-11, not Conv-7")
+    assert reason("NoSuch", 7).endswith("does not register NoSuch")
+
+
 @pytest.mark.parametrize(
     ("operator", "version", "parameter", "types"),
     [  # typed in from OperatorKernels.md
