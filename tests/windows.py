@@ -77,6 +77,3 @@ def convolved(
 
 
 STEPS = {"Strides": [1, 2], "Dilations": [2, 1], "StartPadding": [1, 0], "EndPadding": [0, 2]}
-
-
-GAPS = ([1, 2], [2, 1], [1, 0], [0, 2])

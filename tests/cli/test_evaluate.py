@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from commandline import GOOD, dmlcheck
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensor_values import BINARY, INFINITY, LIMITS, WIDTHS, power_of_two, written
 
-from dmlcheck.cli.evaluate import evaluated_text, values_text
+from dmlcheck.cli.evaluate import values_text
 from dmlcheck.reference import engine
-from dmlcheck.running.evaluate import Evaluated
 
 
 def test_memory_that_ends_in_eval_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,18 +45,6 @@ def test_what_eval_prints_are_outputs_that_the_reference_passes(tmp_path: Path) 
     assert dmlcheck("run", str(tmp_path)).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("cases:\n- {name: wrong, invalid: [missing-field]}\n", 5),
-        ("cases:\n- {name: wrong, invalid: [missing-field]}\n- {name: right}\n", 0),
-        ("cases:\n- {name: wrong, invalid: [missing-field]}\n- {name: two, inputs: {ATensor: [1]}}\n", 1),
-    ],
-)
-def test_eval_of_nothing_that_can_be_computed_has_its_exit_code(text: str, code: int) -> None:
-    assert dmlcheck("eval", "-", stdin=OPEN + text).exit_code == code
-
-
 @pytest.fixture
 def doubling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Return the name of an implementation that doubles what the reference computes, and cannot run ACTIVATION_RELU."""
@@ -76,44 +62,11 @@ def doubling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "python:doubling_in_eval:Doubling"
 
 
-def test_eval_prints_what_an_implementation_computes(doubling: str) -> None:
-    assert dmlcheck("eval", "-", stdin=GOOD).stdout == '"-":\n  OutputTensor: [6]\n'
-    result = dmlcheck("eval", "-", "--implementation", doubling, stdin=GOOD)
-    assert (result.exit_code, result.stdout) == (0, '"-":\n  OutputTensor: [12]\n')
-
-
 def test_eval_on_an_implementation_that_can_run_no_case_has_its_exit_code(doubling: str) -> None:
     relu = "operator: ACTIVATION_RELU\ndesc: {InputTensor: T, OutputTensor: T}\ninputs: {InputTensor: [1]}\n"
     relu = relu.replace("T,", "{DataType: FLOAT32, Sizes: [1]},").replace("T}", "{DataType: FLOAT32, Sizes: [1]}}")
     result = dmlcheck("eval", "-", "--implementation", doubling, stdin=relu)
     assert (result.exit_code, result.stdout) == (5, "# -: unsupported-by-implementation: no RELU\n")
-
-
-def test_eval_refuses_an_implementation_that_cannot_be_had() -> None:
-    result = dmlcheck("eval", "-", "--implementation", "nothing", stdin=GOOD)
-    assert (result.exit_code, "nothing is not an implementation" in result.stderr) == (2, True)
-
-
-def test_eval_computes_a_model_on_the_reference_alone(doubling: str) -> None:
-    model = '{"resources": {}, "dispatchables": {}, "commands": []}'
-    result = dmlcheck("eval", "-", "--implementation", doubling, stdin=model)
-    assert (result.exit_code, "is a DxDispatch model" in result.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("option", [["-k", "x"], ["--implementation", "onnxruntime"]])
-def test_eval_of_a_model_takes_no_option_for_cases(option: list[str]) -> None:
-    result = dmlcheck("eval", "-", *option, stdin='{"resources": {}, "dispatchables": {}, "commands": []}')
-    assert (result.exit_code, f"{option[0]} is for case files" in result.stderr) == (2, True)
-
-
-def test_eval_computes_one_case_of_a_file(folder: Path) -> None:
-    cases = "cases:\n- {name: a::b}\n- {name: two, inputs: {InputTensor: [4, 5, 6]}}\n- {name: wrong, bogus: 1}\n"
-    (folder / "sums.yaml").write_text(GOOD + cases, encoding="utf-8")
-    assert dmlcheck("eval", "sums.yaml::two").stdout == "two:\n  OutputTensor: [15]\n"
-    assert dmlcheck("eval", "sums.yaml::a::b").stdout == '"a::b":\n  OutputTensor: [6]\n'
-    assert dmlcheck("eval", "sums.yaml::two", "-k", "nowhere").exit_code == 5
-    result = dmlcheck("eval", "sums.yaml::three")
-    assert (result.exit_code, result.stdout, result.stderr) == (5, "", "dmlcheck: sums.yaml has no case three\n")
 
 
 def test_eval_prints_a_resource_again_in_another_document() -> None:
@@ -123,10 +76,6 @@ def test_eval_prints_a_resource_again_in_another_document() -> None:
     model = f'{{"resources": {resources}, "dispatchables": {{}}, "commands": {commands}}}'
     result = dmlcheck("eval", "-", stdin=model)
     assert (result.exit_code, result.stdout) == (0, "a: [1, 2]\n---\na: [1, 2]\n")
-
-
-def test_eval_of_a_model_without_commands_computes_nothing() -> None:
-    assert dmlcheck("eval", "-", stdin='{"resources": {}, "dispatchables": {}, "commands": []}').exit_code == 5
 
 
 # ---- values as text
@@ -170,54 +119,3 @@ def test_printed_edge_values_read_back_to_the_same_bits(width: int) -> None:
     again, findings = written("".join(values_text(values, data_type)), data_type, len(numbers))
     assert findings == []
     assert again.tobytes() == values.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("values", "data_type", "text"),
-    [
-        (np.array([1, 2], np.int32), "INT32", "[1, 2]"),
-        (np.array([[1.5, -0.0], [np.inf, np.nan]], np.float32), "FLOAT32", "[[1.5, -0.0], [.inf, .nan]]"),
-        (np.array([[[0.1]], [[1e20]]], np.float32), "FLOAT32", "[[[0.1]], [[1.0e+20]]]"),
-        (np.array([2**64 - 1], np.uint64), "UINT64", "[18446744073709551615]"),
-        (np.array([6e-8, 65504], np.float16), "FLOAT16", "[6.0e-08, 65504]"),
-        (np.float64(-np.inf), "FLOAT64", "[-.inf]"),
-    ],
-)
-def test_values_are_printed_as_nested_flow_lists(values: Any, data_type: str, text: str) -> None:
-    assert "".join(values_text(np.asarray(values), data_type)) == text
-
-
-def test_marked_elements_are_printed_as_any() -> None:
-    values, marks = np.array([[1, 2], [3, 4]], np.int32), np.array([[False, True], [False, False]])
-    assert "".join(values_text(values, "INT32", marks)) == "[[1, any], [3, 4]]"
-
-
-# ---- outputs as text
-
-
-VALUES = np.array([[1, 0.5], [-2, 3]], np.float32)
-
-
-def test_a_case_has_its_outputs_under_its_name() -> None:
-    evaluated = Evaluated("one", {"OutputTensor": (VALUES, "FLOAT32"), "OutputTensors[1]": (VALUES[0], "FLOAT32")})
-    assert "".join(evaluated_text(evaluated)) == (
-        'one:\n  OutputTensor: [[1, 0.5], [-2, 3]]\n  "OutputTensors[1]": [1, 0.5]\n'
-    )
-
-
-def test_a_resource_has_its_elements_as_they_lie() -> None:
-    assert (
-        "".join(evaluated_text(Evaluated(None, {"out": (VALUES.reshape(-1), "FLOAT32")}))) == "out: [1, 0.5, -2, 3]\n"
-    )
-
-
-def test_a_name_that_yaml_reads_as_something_else_is_quoted() -> None:
-    for name in ("no", "1", "a: b", "x[DataType=FLOAT32]", ""):
-        text = "".join(evaluated_text(Evaluated(name, {"out": (VALUES[0], "FLOAT32")})))
-        assert yaml.safe_load(text) == {name: {"out": [1, 0.5]}}
-
-
-def test_elements_that_are_left_open_are_any() -> None:
-    marks = {"out": np.array([[False, True], [False, False]])}
-    evaluated = Evaluated("one", {"out": (VALUES, "FLOAT32")}, undefined=marks)
-    assert "".join(evaluated_text(evaluated)) == "one:\n  out: [[1, any], [-2, 3]]\n"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from commandline import GOOD, dmlcheck, write
+from commandline import dmlcheck
 from dml_graphs import gemm, graph, matmul_add, raw_constant, save
 
 
@@ -44,18 +43,3 @@ def test_a_graph_without_operators_has_nothing_to_compute() -> None:
     result = dmlcheck("eval", "Partition_0.bin")
     assert result.exit_code == 5
     assert "nothing was computed" in result.output
-
-
-@pytest.mark.parametrize("option", [["-k", "a"], ["--implementation", "onnxruntime"]])
-def test_options_for_cases_are_not_for_graphs(option: list[str]) -> None:
-    graph_and_inputs()
-    result = dmlcheck("eval", "Partition_0.bin", *option)
-    assert result.exit_code == 2
-    assert f"{option[0]} is for case files; Partition_0.bin is a DirectML graph" in result.output
-
-
-def test_inputs_are_for_graphs_and_models_alone() -> None:
-    write("a.yaml", GOOD)
-    result = dmlcheck("eval", "a.yaml", "--inputs", "in.npz")
-    assert result.exit_code == 2
-    assert "--inputs is for ONNX models (.onnx) and DirectML graphs (.bin); a.yaml is a case file" in result.output

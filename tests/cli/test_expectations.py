@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from commandline import GOOD, WRONG, dmlcheck, json_of, write
+from commandline import WRONG, dmlcheck, json_of, write
 from misbehaving import WRONG as NUMBER
 from misbehaving_cases import BAD
 from misbehaving_cases import write as write_cases
@@ -46,14 +46,6 @@ def test_with_add_the_file_is_made_where_there_is_none() -> None:
     result = dmlcheck("expectations", "update", "r.json", "new.yaml", "--add", "--reason", "new")
     assert (result.exit_code, result.stdout) == (0, "added a.yaml::a (failed)\nnew.yaml: 0 dropped, 1 added\n")
     assert dmlcheck("run", "a.yaml", "--expectations", "new.yaml").exit_code == 0
-
-
-def test_a_new_file_with_nothing_to_expect_is_an_empty_list() -> None:
-    write("b.yaml", GOOD)
-    dmlcheck("run", "b.yaml", "--json", "good.json")
-    assert dmlcheck("expectations", "update", "good.json", "new.yaml", "--add", "--reason", "new").exit_code == 0
-    assert Path("new.yaml").read_text(encoding="utf-8") == "[]\n"
-    assert dmlcheck("run", "b.yaml", "--expectations", "new.yaml").exit_code == 0
 
 
 def test_malformed_files_and_cases_are_never_added_and_their_entries_are_kept() -> None:

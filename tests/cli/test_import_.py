@@ -16,20 +16,6 @@ def models() -> str:
     return "models"
 
 
-def test_each_file_is_said_to_be_cases_of_another(models: str) -> None:
-    result = dmlcheck("import", "dxdispatch", models, "-o", "cases")
-    assert result.exit_code == 0
-    assert " imported to " in result.stdout
-    made = [path.as_posix() for path in Path("cases").rglob("*.yaml")]
-    assert made
-    assert dmlcheck("validate", *made).exit_code == 0
-
-
-def test_a_report_of_dmlcheck_is_no_model(models: str) -> None:
-    assert dmlcheck("run", "a.yaml", "--json", f"{models}/report.json").exit_code == 0
-    assert "report.json" not in dmlcheck("import", "dxdispatch", models, "-o", "cases").stdout
-
-
 def test_a_folder_without_models_imports_nothing() -> None:
     write("f/a.yaml", GOOD)
     result = dmlcheck("import", "onnx", "f", "-o", "cases")

@@ -251,13 +251,3 @@ def test_of_very_many_missing_shards_the_first_are_named() -> None:
         merged([path])
     named = ", ".join(map(str, [1, *range(3, 22)]))
     assert str(refused.value) == (f"shard {named} and 8,999,999,999,999,999,979 more of 9000000000000000000 is missing")
-
-
-@pytest.mark.parametrize("number", [(0, 1), (2, 1), (True, 1), (1, True), (1.0, 1), (None, 1), (-1, -1)])
-def test_a_shard_that_there_cannot_be_is_none(number: tuple[Any, Any]) -> None:
-    path = shard(1, 1, numbered("a", 0))
-    report = json_of(path)
-    report["shard"] = {"index": number[0], "count": number[1]}
-    Path(path).write_text(json.dumps(report), encoding="utf-8")
-    with pytest.raises(ReportError, match="not a shard of a run"):
-        merged([path])

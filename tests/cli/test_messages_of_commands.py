@@ -33,26 +33,3 @@ def test_the_code_of_a_refusal_has_every_rule_that_may_be_behind_it() -> None:
     of_descs = {rule for rule, one in RULES.items() if one.group in groups} - {"known-deviation"}
     assert of_descs <= set(code.rules)
     assert {"missing-field", "excluded-field", "unknown-enum-value"} == set(code.rules) - of_descs
-
-
-def test_the_working_of_a_size_names_its_attributes() -> None:
-    Path("a.yaml").write_text(
-        "operator: CONVOLUTION\n"
-        "desc:\n"
-        "  InputTensor: {DataType: FLOAT32, Sizes: [1, 32, 8, 8]}\n"
-        "  FilterTensor: {DataType: FLOAT32, Sizes: [8, 8, 3, 3]}\n"
-        "  OutputTensor: {DataType: FLOAT32, Sizes: [1, 8, 6, 6]}\n"
-        "  Mode: CROSS_CORRELATION\n"
-        "  Direction: FORWARD\n"
-        "  Strides: [1, 1]\n"
-        "  Dilations: [1, 1]\n"
-        "  StartPadding: [0, 0]\n"
-        "  EndPadding: [0, 0]\n"
-        "  OutputPadding: [0, 0]\n"
-        "  GroupCount: 2\n",
-        encoding="utf-8",
-    )
-    assert (
-        "FilterTensor.Sizes[1] is 8; it must be 16 = 32 // 2, where GroupCount is 2 "
-        in dmlcheck("validate", "a.yaml").stdout
-    )

@@ -9,16 +9,6 @@ from commandline import dmlcheck
 from dmlcheck.cli.operators import operators_named
 
 
-@pytest.mark.parametrize("given", ["DML_OPERATOR_GEMM", "GEMM", "gemm", "dml_operator_gemm"])
-def test_an_operator_goes_by_its_name_with_or_without_prefix_in_any_case(given: str) -> None:
-    assert operators_named(given) == ["DML_OPERATOR_GEMM"]
-
-
-@pytest.mark.parametrize("given", ["SCATTER", "SCATTER_ELEMENTS", "dml_operator_scatter_elements"])
-def test_scatter_goes_by_both_names_of_the_header(given: str) -> None:
-    assert operators_named(given) == ["DML_OPERATOR_SCATTER"]
-
-
 @pytest.mark.parametrize(
     ("given", "hint"),
     [

@@ -37,15 +37,6 @@ def test_a_pipe_is_said_to_be_one(folder: Path, command: list[str]) -> None:
     assert (result.exit_code, PIPE in result.output) == (2, True), result.output
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if "out" not in command], ids=" ".join)
-def test_a_file_that_is_not_there_is_said_to_be_missing(folder: Path, command: list[str]) -> None:  # noqa: ARG001
-    write("a.yaml", GOOD)
-    dmlcheck("run", "a.yaml", "--json", "r.json")
-    result = dmlcheck(*(word.format("b.json") for word in command))
-    ways = ("b.json: no such file", "file-not-found", "b.json does not exist; --add --reason TEXT makes it")
-    assert (result.exit_code, any(way in result.output for way in ways)) == (2, True), result.output
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 def test_a_manifest_that_is_a_pipe_is_no_manifest(folder: Path) -> None:
     write("a.yaml", GOOD)

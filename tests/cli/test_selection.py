@@ -13,7 +13,6 @@ import pytest
 from commandline import dmlcheck, json_of
 
 from dmlcheck.cli.selection import targets
-from dmlcheck.formats.find import each_once
 from dmlcheck.specs.load import data_folder
 
 CASE = "operator: ARGMAX\ndesc: {}\n"
@@ -33,29 +32,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files(*paths: str) -> list[tuple[str, str | None]]:
     """Return the files and cases that paths stand for."""
     return [(target.name, target.case) for target in targets(paths)]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_folder_stands_for_the_files_in_it() -> None:
-    assert files("sub", ".") == [("sub/c.yml", None), ("./a.yaml", None), ("./b.json", None)]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_file_is_read_once_however_often_it_is_given() -> None:
-    assert files("a.yaml", "./a.yaml", os.path.abspath("a.yaml"), "sub/../a.yaml") == [("a.yaml", None)]
-    assert files("a.yaml::x", "a.yaml::y", "a.yaml::x") == [("a.yaml", "x"), ("a.yaml", "y")]
-    assert files("a.yaml::x", "a.yaml") == [("a.yaml", None)]
-    assert files("missing.yaml", "missing.yaml") == [("missing.yaml", None)]
-    assert list(each_once(["a.yaml", "sub/c.yml", "./a.yaml"])) == ["a.yaml", "sub/c.yml"]
-
-
-def test_a_link_to_a_file_is_that_file(folder: Path) -> None:
-    try:
-        (folder / "z.yaml").symlink_to(folder / "a.yaml")
-    except OSError:
-        pytest.skip("links cannot be made here")
-    assert files("z.yaml", "a.yaml") == [("z.yaml", None)]
-    assert files(".") == [("./a.yaml", None), ("./b.json", None), ("./sub/c.yml", None)]
 
 
 @pytest.mark.parametrize(
@@ -186,25 +162,6 @@ cases:
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "ids"),
-    [("k", ["k[N=1]", "k[N=2]"]), ("k[N=2]", ["k[N=2]"]), ("kk", ["kk[N=3]"])],
-)
-def test_the_name_of_a_case_with_a_matrix_is_that_of_all_that_it_makes(
-    name: str, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("m.yaml").write_text(MATRIX, encoding="utf-8")
-    listed = dmlcheck("run", f"m.yaml::{name}", "--list")
-    assert listed.stdout.splitlines() == [f"m.yaml::{one}" for one in ids]
-    result = dmlcheck("run", f"m.yaml::{name}")
-    assert result.exit_code == 0
-    assert f"{len(ids)} passed" in result.output
-    assert "has no case" not in result.output
-    computed = dmlcheck("eval", f"m.yaml::{name}").stdout
-    assert computed.count("OutputTensor") == len(ids)
-
-
 @pytest.mark.slow
 def test_listing_needs_no_numpy(tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(MATRIX, encoding="utf-8")
@@ -215,12 +172,3 @@ def test_listing_needs_no_numpy(tmp_path: Path) -> None:
     words = [sys.executable, "-c", script, "run", "m.yaml::k", "--list"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines() == ["m.yaml::k[N=1]", "m.yaml::k[N=2]", "False"]
-
-
-def test_a_part_of_a_name_is_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("m.yaml").write_text(MATRIX, encoding="utf-8")
-    for command in ("run", "eval"):
-        result = dmlcheck(command, "m.yaml::k[N")
-        assert "m.yaml has no case k[N; did you mean" in result.output
-        assert result.exit_code != 0

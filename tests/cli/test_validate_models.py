@@ -101,18 +101,6 @@ def test_a_model_that_a_provider_refuses_is_an_error_with_a_help() -> None:
     assert "1 node checked, 1 that a provider refuses" in text
 
 
-def test_the_descs_of_nodes_can_be_validated_by_themselves() -> None:
-    save(residual_block())
-    descs = json.loads(dmlcheck("validate", "model.onnx", "--dim", "batch=4", "--format", "json").output)["descs"]
-    assert len(descs) == 10
-    for index, desc in enumerate(descs):
-        write(f"{index}.json", json.dumps({key: desc[key] for key in ("operator", "desc")}))
-    again = json.loads(dmlcheck("validate", *(f"{index}.json" for index in range(10)), "--format", "json").output)
-    assert [each["minimum_feature_level"] for each in again["descs"]] == [
-        each["minimum_feature_level"] for each in descs
-    ]
-
-
 def test_a_name_of_no_size_is_answered_with_ten_that_are() -> None:
     names = [f"size{index:02}" for index in range(14)]
     save(model([node("Neg", "x", "y")], {"x": names}, {"y": names}))
@@ -122,18 +110,6 @@ def test_a_name_of_no_size_is_answered_with_ten_that_are() -> None:
         "the sizes without a number are size00, size01, size02, size03, size04, size05, size06, size07, size08, size09"
     )
     assert f"{listed} and 4 more" in result.output.replace("\n", " ")
-
-
-def test_json_of_other_files_has_no_models() -> None:
-    write("a.yaml", GOOD)
-    assert "models" not in json.loads(dmlcheck("validate", "a.yaml", "--format", "json").output)
-
-
-def test_a_model_beside_other_files_is_one_of_them() -> None:
-    save(residual_block())
-    write("a.yaml", GOOD)
-    report = json.loads(dmlcheck("validate", "a.yaml", "model.onnx", "--dim", "batch=4", "--format", "json").output)
-    assert (len(report["models"]), len(report["descs"])) == (1, 11)
 
 
 def test_a_model_whose_sizes_are_all_open_has_nothing_checked() -> None:
@@ -160,19 +136,6 @@ def test_other_formats_have_the_errors_of_nodes(form: str) -> None:
     assert (result.exit_code, "operator-unavailable" in result.output) == (1, True)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        *("batch", "=4", "batch=", "batch=-1", "batch=x", "batch=1.5"),
-        *("batch=9223372036854775808", "batch=10000000000000000000"),  # 2^63, and a number of 20 digits
-    ],
-)
-def test_a_size_that_is_none_is_refused(given: str) -> None:
-    save(residual_block())
-    result = dmlcheck("validate", "model.onnx", "--dim", given)
-    assert (result.exit_code, "is not NAME=SIZE" in result.output) == (2, True)
-
-
 def test_a_hint_about_sizes_works_when_it_is_obeyed() -> None:
     save(model([node("Relu", "x", "y", "relu")], {"x": [None, 3, "?", "n"]}, {"y": [None, 3, "?", "n"]}))
     hint = "give the unknown sizes with --dim x:0=SIZE --dim x:2=SIZE --dim n=SIZE"
@@ -181,14 +144,6 @@ def test_a_hint_about_sizes_works_when_it_is_obeyed() -> None:
     assert (result.exit_code, "1 node checked" in result.output) == (0, True)
     wrong = dmlcheck("validate", "model.onnx", "--dim", "x:1=2")
     assert (wrong.exit_code, "--dim x:1: no size has that name" in wrong.output) == (2, True)
-
-
-def test_a_size_of_0_leaves_parts_out() -> None:
-    save(
-        model([node("Concat", "past new", "all", "cat", axis=1)], {"past": [2, "p"], "new": [2, 3]}, {"all": [2, "t"]})
-    )
-    result = dmlcheck("validate", "model.onnx", "--dim", "p=0")
-    assert (result.exit_code, "DML_OPERATOR_JOIN" in result.output) == (0, True)
 
 
 def test_a_size_that_no_model_names_is_refused() -> None:

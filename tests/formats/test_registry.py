@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +20,6 @@ from dmlcheck.formats.registry import (
     opened,
     read_file,
     takers,
-    text_format,
 )
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -77,24 +74,6 @@ def test_what_is_no_file_is_not_waited_for() -> None:
     assert (word("pipe"), word("."), word("absent"), word("a\0b")) == (None, None, None, None)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ({"dispatchables": {}}, True),
-        ({"dispatchables": None}, True),
-        ({"resources": {}, "commands": []}, False),
-        ({"dispatchables": {}, "cases": []}, False),
-        ({}, False),
-        ([], False),
-        (["dispatchables"], False),
-        ("dispatchables", False),
-        (None, False),
-    ],
-)
-def test_a_model_is_known_by_its_dispatchables(value: Any, expected: bool) -> None:
-    assert (text_format(value).word == "dxdispatch") is expected
-
-
 def test_a_file_is_read_once_with_its_format(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("a.json").write_text('{"dispatchables": {}}', encoding="utf-8")
     found = opened("a.json")
@@ -126,18 +105,6 @@ def test_formats_are_listed_by_what_they_can_be_used_for() -> None:
     assert next(one.listed for one in FORMATS if one.word == "cases") == "case files"
 
 
-def test_every_format_but_foreign_tests_can_be_evaluated_and_validated() -> None:
-    for use in ("evaluated", "validated"):
-        assert [one.word for one in FORMATS if one not in takers(use).values()] == ["webnn"]
-
-
-def test_the_commands_of_a_format_are_listed_whether_one_or_several() -> None:
-    assert [one.taken_by for one in FORMATS if one.word in ("graph", "webnn")] == [
-        "`dmlcheck validate`, `dmlcheck eval` and `dmlcheck import graph` take DirectML graphs",
-        "`dmlcheck import webnn` takes WebNN conformance tests",
-    ]
-
-
 def test_import_has_words_each_for_some_formats() -> None:
     assert {word: [one.word for one in formats] for word, formats in importers().items()} == {
         "dxdispatch": ["dxdispatch"],
@@ -159,51 +126,9 @@ def test_no_command_recognises_a_format_by_itself() -> None:
 # ---- cases of a file
 
 
-DESC = {"InputTensor": {"DataType": "FLOAT32", "Sizes": [1]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1]}}
-MODEL = {
-    "resources": {},
-    "dispatchables": {"relu": {"type": "ACTIVATION_RELU", "desc": DESC}, "shader": {"type": "hlsl"}},
-    "commands": [],
-}
-
-
-@pytest.mark.parametrize(
-    ("content", "names"),
-    [
-        ({"operator": "ACTIVATION_RELU", "desc": DESC}, ["x"]),
-        ({"operator": "ACTIVATION_RELU", "desc": DESC, "cases": [{"name": "one"}, {"name": "two"}]}, ["one", "two"]),
-        (MODEL, ["relu"]),
-        ({**MODEL, "cases": []}, []),
-    ],
-)
-def test_a_file_is_read_as_what_it_is(tmp_path: Path, content: object, names: list[str]) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    file = read_file(str(path), "given/x.json")
-    assert [case.name for case in file.cases] == names
-    assert [case.id for case in file.cases] == [f"given/x.json::{name}" for name in names]
-    assert [note.rule for note in file.notes] == (["not-directml"] if content is MODEL else [])
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [({"cases": []}, True), ({"cases": None}, False), (MODEL, True), ({"operator": "X"}, False)],
-)
-def test_a_file_is_a_list_of_cases_or_one_case(tmp_path: Path, content: object, expected: bool) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps(content), encoding="utf-8")
-    assert read_file(str(path)).is_list is expected
-
-
 def test_a_file_that_has_no_cases_says_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(b"")
     (problem,) = read_file(str(path)).problems
     assert (problem.rule, problem.file) == ("wrong-type", path.as_posix())
     assert problem.message == "the file is a DirectML graph; it must be a case file or a DxDispatch model"
-
-
-def test_a_file_that_is_not_there_has_a_problem(tmp_path: Path) -> None:
-    file = read_file(str(tmp_path / "none.yaml"))
-    assert [problem.rule for problem in file.problems] == ["file-not-found"]
-    assert file.cases == ()

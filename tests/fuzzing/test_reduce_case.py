@@ -11,8 +11,8 @@ import pytest
 from asked_library import E_INVALIDARG, AskedLibrary
 
 from dmlcheck.formats.registry import opened
-from dmlcheck.fuzzing.reduce_case import NotReducible, Start, UnusableFile, start_of
-from dmlcheck.fuzzing.reducing import Failing, Taken
+from dmlcheck.fuzzing.reduce_case import NotReducible, Start, start_of
+from dmlcheck.fuzzing.reducing import Failing
 from dmlcheck.fuzzing.trials import BenchHere
 from dmlcheck.running.settings import Settings
 
@@ -45,22 +45,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_first_case_that_fails_is_taken_or_the_one_that_is_named(file: Path) -> None:
-    assert start(file, None, fuzzed.LosesLast()).name == "large"
-    assert start(file, "large", fuzzed.LosesLast()).failing.desc["InputTensor"].sizes == (4,)
-
-
-def test_a_case_that_names_no_level_is_tried_at_that_of_the_implementation(file: Path) -> None:
-    bench = BenchHere(fuzzed.LosesLast(), Settings("5_0"))
-    with pytest.raises(NotReducible, match="asks for DML_FEATURE_LEVEL_6_4; this run is at DML_FEATURE_LEVEL_5_0"):
-        start_of(opened(str(file)), "large", bench, {})
-    found = start_of(opened(str(file)), "large", bench, {}, "5_0")
-    assert (found.name, found.level) == ("large", "5_0")
-    file.write_text(f'feature_level: "5_1"\n{FILE}', encoding="utf-8")
-    with pytest.raises(NotReducible, match="asks for DML_FEATURE_LEVEL_5_1"):
-        start_of(opened(str(file)), "large", bench, {}, "5_0")
-
-
 def test_a_case_that_only_expects_something_else_is_not_reduced(file: Path) -> None:
     with pytest.raises(NotReducible, match="agrees with the reference engine"):
         start(file, "small", fuzzed.Right())
@@ -78,23 +62,9 @@ def test_a_desc_alone_is_reduced_where_a_library_refuses_it(tmp_path: Path) -> N
         start(path, None, fuzzed.Right())
 
 
-def test_a_desc_that_is_to_be_refused_and_is_not_is_one_to_reduce(file: Path) -> None:
-    failing = start(file, "aligned", fuzzed.TakesAll()).failing
-    assert isinstance(failing, Taken)
-    assert failing.entry == "invalid-alignment"
-
-
 def test_a_case_that_is_not_there_is_named_with_the_closest(file: Path) -> None:
     with pytest.raises(NotReducible, match=r"there is no case larg; did you mean .*large"):
         start(file, "larg", fuzzed.Right())
-
-
-def test_a_file_that_is_wrong_says_what_is(tmp_path: Path) -> None:
-    path = tmp_path / "b.yaml"
-    path.write_text("operator: [", encoding="utf-8")
-    with pytest.raises(UnusableFile) as wrong:
-        start(path, None, fuzzed.Right())
-    assert [problem.rule for problem in wrong.value.problems] == ["yaml-syntax"]
 
 
 def test_a_node_of_a_model_is_taken_with_the_inputs_that_the_reference_has_for_it(tmp_path: Path) -> None:

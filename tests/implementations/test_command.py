@@ -295,12 +295,6 @@ def test_a_program_that_cannot_be_used_is_refused(mode: str, words: str, monkeyp
     assert words in str(raised.value)
 
 
-def test_a_program_may_list_an_operator_by_either_name_of_the_header() -> None:
-    for name in ("SCATTER", "SCATTER_ELEMENTS", "DML_OPERATOR_SCATTER_ELEMENTS"):
-        found = command.said({"name": "sums", "operators": [name, "GEMM"]})
-        assert found.operators == {"DML_OPERATOR_SCATTER", "DML_OPERATOR_GEMM"}
-
-
 def test_what_a_program_writes_before_it_is_asked_anything_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     send = Program.send
 

@@ -141,15 +141,6 @@ def test_several_axes_give_the_index_that_directml_counts(cpu: OnnxRuntime) -> N
     assert result.tolist() == [[[6], [3], [0]]]
 
 
-def test_the_same_desc_with_other_values_makes_no_other_session(cpu: OnnxRuntime) -> None:
-    desc = reduced("FLOAT32")
-    values = [cpu.run(desc, {"InputTensor": np.full((2, 2), x, np.float32)})["OutputTensor"].tolist() for x in (1, 2)]
-    assert values == [[[2], [2]], [[4], [4]]]
-    before = list(cpu._sessions)
-    cpu.run(reduced("FLOAT32"), {"InputTensor": np.ones((2, 2), np.float32)})
-    assert list(cpu._sessions) == before
-
-
 def test_only_a_few_sessions_are_kept() -> None:
     own = OnnxRuntime()
     for size in range(1, 2 * module._KEPT):
@@ -161,13 +152,6 @@ def test_only_a_few_sessions_are_kept() -> None:
 
 
 # ---- what is not run
-
-
-def test_what_onnx_cannot_say_is_unsupported_before_anything_runs(cpu: OnnxRuntime) -> None:
-    x = tensor("FLOAT32", 2, 2)
-    desc = desc_of("ELEMENT_WISE_ATAN_YX", ATensor=x, BTensor=x, OutputTensor=x)
-    assert cpu.unsupported(desc) == "ONNX has no operator for DML_OPERATOR_ELEMENT_WISE_ATAN_YX"
-    assert cpu.unsupported(reduced("FLOAT32")) is None
 
 
 def test_a_type_that_the_provider_has_no_kernel_for_is_unsupported(cpu: OnnxRuntime) -> None:
@@ -507,12 +491,6 @@ def test_a_model_runs_and_gives_the_tensors_that_are_asked_for(cpu: OnnxRuntime)
     assert not cpu.ran_elsewhere
 
 
-def test_a_model_of_a_file_runs(cpu: OnnxRuntime, tmp_path: Path) -> None:
-    path = tmp_path / "m.onnx"
-    path.write_bytes(small_model())
-    assert cpu.run_model(str(path), X, ["y"])["y"].tolist() == [0, 2]
-
-
 def test_a_model_that_does_not_run_is_a_failure_and_one_without_a_kernel_is_unsupported(cpu: OnnxRuntime) -> None:
     with pytest.raises(Failure, match="raised"):
         cpu.run_model(b"no model", X, ["y"])
@@ -606,28 +584,6 @@ def test_weights_of_4_bits_are_not_fused_to_products_of_8_bits(cpu: OnnxRuntime)
     assert found["y"].tolist() == [[6992]]
 
 
-def test_a_type_that_no_array_has_is_unsupported(cpu: OnnxRuntime) -> None:
-    from onnx import helper
-
-    x, y = (helper.make_tensor_value_info(name, kind, [2]) for name, kind in (("x", 1), ("y", 16)))
-    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=16)], "g", [x], [y])
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    with pytest.raises(Unsupported, match=r"onnxruntime gives no array of (bfloat16|the data type of an output)$"):
-        cpu.run_model(made.SerializeToString(), X, ["y"])
-
-
-def test_a_form_of_an_operator_that_the_cpu_does_not_have_is_unsupported(cpu: OnnxRuntime) -> None:
-    from onnx import TensorProto, helper
-
-    packed = helper.make_node("MultiHeadAttention", ["x"], ["y"], domain="com.microsoft", num_heads=2)
-    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 2, 3, 8])]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 16])]
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    made = helper.make_model(helper.make_graph([packed], "g", values, outputs), opset_imports=opsets, ir_version=8)
-    with pytest.raises(Unsupported, match="not implemented for CPU"):
-        cpu.run_model(made.SerializeToString(), {"x": np.ones((1, 4, 2, 3, 8), np.float32)}, ["y"])
-
-
 # ---- options of a provider, and plug-in libraries
 
 
@@ -668,14 +624,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
     made = FakeRuntime()
     monkeypatch.setattr(module, "_imported", lambda _: made)
     return made
-
-
-def test_the_options_of_a_provider_are_given_to_its_sessions(fake: FakeRuntime) -> None:
-    judged = OnnxRuntime("cpu,threads=2,mode=a=b")
-    judged._new_session(b"", fake.SessionOptions(), [CPU])
-    assert fake.made[-1][-1]["providers"] == [(CPU, {"threads": "2", "mode": "a=b"})]
-    OnnxRuntime("cpu")._new_session(b"", fake.SessionOptions(), [CPU])
-    assert fake.made[-1][-1]["providers"] == [CPU]
 
 
 def test_a_plug_in_library_is_registered_and_its_devices_are_used(fake: FakeRuntime) -> None:

@@ -13,7 +13,7 @@ from dxdispatch_cases import folder
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import Failure, TimedOut, _program
-from dmlcheck.implementations._program import MAX_LINE, Program, excerpt, plain_text
+from dmlcheck.implementations._program import MAX_LINE, Program
 from dmlcheck.processes.programs import ended_text
 
 
@@ -70,14 +70,6 @@ def test_a_program_with_patience_ends_by_itself() -> None:
     made = Program([sys.executable, "-c", "import sys\nfor line in sys.stdin: pass\nsys.exit(5)"])
     made.end(60)
     assert made.process.returncode == 5
-
-
-def test_text_of_a_program_is_one_plain_line_of_bounded_length() -> None:
-    assert plain_text(" a\x1b[31m\nb\tc ") == "a [31m b c"
-    assert plain_text("x" * 11, 10) == "xxxxxxx..."
-    assert plain_text("x" * 10, 10) == "x" * 10
-    assert excerpt(b"\xffabc" + b"d" * 10_000).endswith("ddd...")
-    assert len(excerpt(b"d" * 10_000)) == 100
 
 
 # ---- programs that are run: what they print, and when they are ended

@@ -18,7 +18,7 @@ from standin_dxdispatch import installed
 
 from dmlcheck.formats.dxdispatch import descs, scripts
 from dmlcheck.formats.dxdispatch.form import MODEL
-from dmlcheck.implementations import Failure, Unavailable, make, require_models
+from dmlcheck.implementations import Failure, Unavailable, make
 from dmlcheck.implementations.dxdispatch import RecordedTensors
 
 # Results by hand.
@@ -285,16 +285,6 @@ def test_the_scripts_are_written_as_their_programs_read_them(recorded: Path) -> 
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_a_file_gives_its_tensors_by_name() -> None:
-    np.savez("run.npz", **{"/a": np.array([1.0, 2.0])})
-    made = make("recorded:run.npz")
-    assert isinstance(made, RecordedTensors)
-    require_models(made)
-    tensor = made.tensor
-    assert tensor("/a").tolist() == [1, 2]
-    assert tensor("b") is None
-
-
 @pytest.mark.parametrize(
     ("provider", "expected"), [("DmlExecutionProvider", True), ("CPUExecutionProvider", False), (None, None)]
 )
@@ -325,8 +315,3 @@ def test_it_runs_no_cases() -> None:
     assert made.unsupported(None) == "it has the tensors of a model, and runs no cases"  # type: ignore[arg-type]
     with pytest.raises(Failure):
         made.run(None, {})  # type: ignore[arg-type]
-
-
-def test_what_runs_no_models_is_refused() -> None:
-    with pytest.raises(Unavailable, match="reference runs no ONNX models; judge a model with"):
-        require_models(make("reference"))

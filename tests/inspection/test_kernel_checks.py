@@ -18,12 +18,6 @@ def test_every_shipped_row_has_what_it_needs() -> None:
     assert list(kernel_problems([load_spec(operator) for operator in operator_names()])) == []
 
 
-def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None:
-    problems = list(kernel_problems([REDUCE._replace(operator="DML_OPERATOR_NOWHERE", short="NOWHERE")]))
-    assert any(problem.startswith("NOWHERE: kernels/") for problem in problems)
-    assert any(problem.startswith("REDUCE: kernels/") for problem in problems)
-
-
 @pytest.mark.parametrize(
     ("spec", "fields", "words"),
     [

@@ -96,10 +96,6 @@ def test_a_fault_in_a_spec_is_found(change: Change, words: str) -> None:
     assert found(selfcheck._spec_problems(change(SPEC)), words), list(selfcheck._spec_problems(change(SPEC)))
 
 
-def test_a_word_that_no_constraint_uses_is_found() -> None:
-    assert found(selfcheck._word_problems([SPEC]), "no constraint uses the word")
-
-
 def test_what_is_wrong_with_a_bundled_file_is_told_with_its_place() -> None:
     file = read_document(parse(b"operator: REDUCE\ntags: 3\n", "reduce/a.yaml"))
     problems = list(selfcheck._file_problems([file]))
@@ -161,19 +157,6 @@ def test_a_value_that_a_field_never_has_is_found(spec: Any, condition: Any, prob
 
 
 @pytest.mark.parametrize(
-    ("spec", "condition"),
-    [
-        (REDUCE, None),
-        (REDUCE, {"InputTensor": ("FLOAT32", "INT64"), "Function": ("SUM",)}),
-        (REDUCE, {"AxisCount": (1,)}),
-        (AVERAGE_POOLING, {"IncludePadding": (True, False)}),
-    ],
-)
-def test_a_value_that_a_field_may_have_is_none(spec: Any, condition: Any) -> None:
-    assert list(condition_problems(spec, "C1", condition)) == []
-
-
-@pytest.mark.parametrize(
     ("fields", "problem"),
     [
         ({"since": "4_0", "until": "4_0"}, "C1 is for no feature level from 1_0 on"),
@@ -191,19 +174,6 @@ def test_a_row_that_is_for_no_desc_is_found(fields: Any, problem: str) -> None:
     found = list(row_problems(REDUCE, row(**fields)))
     assert len(found) == 1
     assert found[0].startswith(problem)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"since": "4_0"},
-        {"since": "4_1", "when": {"InputTensor": ("INT64",)}},
-        {"when": {"Function": ("SUM", "MAX")}, "unless": {"Function": ("SUM",)}},
-        {"when": {"Function": ("SUM",)}, "unless": {"InputTensor": ("FLOAT16",)}},
-    ],
-)
-def test_a_row_that_is_for_some_desc_is_none(fields: Any) -> None:
-    assert list(row_problems(REDUCE, row(**fields))) == []
 
 
 def test_a_row_behind_one_for_the_same_descs_is_never_reached() -> None:

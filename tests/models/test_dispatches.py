@@ -14,7 +14,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import collected
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.records import Graph, GraphFile, Node
-from dmlcheck.models.dispatches import evaluate_model, graph_of_desc, run_bound, tensors_to_bind
+from dmlcheck.models.dispatches import evaluate_model, graph_of_desc, run_bound
 from dmlcheck.running.evaluate import Evaluated
 
 PRINT = {"type": "print", "resource": "out"}
@@ -42,27 +42,6 @@ def problems(step: Evaluated) -> list[tuple[str, str | None]]:
     return [(problem.rule, problem.pointer) for problem in step.diagnostics]
 
 
-def test_a_resource_is_printed_as_it_is_at_that_time(tmp_path: Path) -> None:
-    before, after = steps(tmp_path, [PRINT, DISPATCH, PRINT])
-    assert printed(before) == ("out", [0, 0, 0], "UINT32")
-    assert printed(after) == ("out", [2, 2, 2], "UINT32")
-
-
-def test_one_dispatch_reads_what_another_writes(tmp_path: Path) -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [9]}
-    desc = {"InputTensor": tensor, "OutputTensor": tensor}
-    dispatchables = {name: {"type": f"ELEMENT_WISE_{name.upper()}", "desc": desc} for name in ("negate", "abs")}
-    resources = dict.fromkeys(("in", "between", "out"), RESOURCES["in"])
-    commands = [
-        {"type": "dispatch", "dispatchable": "negate", "bindings": {"InputTensor": "in", "OutputTensor": "between"}},
-        {"type": "dispatch", "dispatchable": "abs", "bindings": {"InputTensor": "between", "OutputTensor": "out"}},
-        {**PRINT, "resource": "between"},
-        PRINT,
-    ]
-    found = steps(tmp_path, commands, dispatchables=dispatchables, resources=resources)
-    assert [printed(step)[1][:2] for step in found] == [[-1, -2], [1, 2]]
-
-
 def test_what_is_not_directml_is_left_out_with_a_remark(tmp_path: Path) -> None:
     resources = {**RESOURCES, "later": {"initialValuesDataType": "FLOAT32", "initialValues": "deferred"}}
     commands = [
@@ -75,17 +54,6 @@ def test_what_is_not_directml_is_left_out_with_a_remark(tmp_path: Path) -> None:
         "concat is not dispatched: onnx is not DirectML",
         "later is not printed: only an ONNX dispatchable would fill it",
         "later is not written: only an ONNX dispatchable would fill it",
-    ]
-
-
-def test_everything_that_is_wrong_with_descs_and_resources_is_told_before_anything_runs(tmp_path: Path) -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [3]}
-    wrong = {"type": "ACTIVATION_RELU", "desc": {"InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [4]}}}
-    resources = {**RESOURCES, "x": {"initialValuesDataType": "UINT8", "initialValues": [256]}}
-    (step,) = steps(tmp_path, [PRINT], dispatchables={"relu": wrong}, resources=resources)
-    assert problems(step) == [
-        ("size-mismatch", "desc.OutputTensor.Sizes[0]"),
-        ("value-not-representable", "resources.x.initialValues[0]"),
     ]
 
 
@@ -206,13 +174,6 @@ def relu(name: str, size: int, reads: str, writes: str, operator: str = RELU) ->
     return Node(name, operator, fields, {"InputTensor": reads}, {"OutputTensor": writes})
 
 
-def test_what_lies_between_the_elements_of_an_output_stays() -> None:
-    out = floats(9, 9, 9, 9, 9, 9)
-    strided = graph(InputTensor=tensor(2, 2), OutputTensor=tensor(2, 2, Strides=[3, 1]))
-    run(strided, InputTensor=floats(2, 3, 4, 5), OutputTensor=out[: 5 * 4])
-    assert out.view(np.float32).tolist() == [2, 3, 9, 4, 5, 9]
-
-
 def test_an_operator_may_write_to_what_it_reads() -> None:
     numbers = floats(1, 2, 3)
     run(
@@ -232,17 +193,6 @@ def test_halves_of_bytes_lie_two_in_a_byte() -> None:
     assert out.tolist() == [0xE1, 0x43]
 
 
-def test_a_graph_is_bound_as_its_largest_reader_takes_each_input() -> None:
-    file = GraphFile("g.bin", ("x", "unread"), (), (relu("a", 2, "x", "y"), relu("b", 3, "x", "z")), ("y",))
-    steps, findings = collected(valid_steps(file))
-    assert findings == []
-    made = Graph(steps, file.inputs, file.outputs)
-    assert {part.label: part.tensor.sizes for part in tensors_to_bind(made)} == {"x": (3,), "y": (2,)}
-    out = floats(0, 0)
-    run(made, x=floats(1, -2, 3), y=out)
-    assert out.view(np.float32).tolist() == [1, 0]
-
-
 def test_outputs_are_written_once_all_is_computed() -> None:
     """Two tensors that are swapped come out swapped."""
     nodes = (relu("first", 2, "b", "x", "ACTIVATION_IDENTITY"), relu("second", 2, "a", "y", "ACTIVATION_IDENTITY"))
@@ -251,12 +201,3 @@ def test_outputs_are_written_once_all_is_computed() -> None:
     first, second = numbers[:8], numbers[8:]
     run(Graph(steps, ("a", "b"), ("x", "y")), a=first, b=second, x=first, y=second)
     assert numbers.view(np.float32).tolist() == [3, 4, 1, 2]
-
-
-def test_a_desc_alone_is_a_graph_of_one_step() -> None:
-    part = tensor(2)
-    made = graph("JOIN", InputTensors=[part, part], OutputTensor=tensor(4), Axis=0)
-    assert (made.inputs, made.outputs) == (("InputTensors[0]", "InputTensors[1]"), ("OutputTensor",))
-    out = floats(0, 0, 0, 0)
-    run(made, **{"InputTensors[0]": floats(1, 2), "InputTensors[1]": floats(3, 4), "OutputTensor": out})
-    assert out.view(np.float32).tolist() == [1, 2, 3, 4]

@@ -60,29 +60,6 @@ def rules(found: Values) -> list[tuple[str, str | None]]:
     return [(each.rule, each.pointer) for each in found.evaluated.diagnostics]
 
 
-def test_outputs_have_their_sizes_and_types() -> None:
-    found = values(matmul_add())
-    assert (found.evaluated.name, found.evaluated.is_wrong, found.remarks) == ("Partition_0", False, ())
-    (output,) = found.evaluated.outputs.items()
-    assert (output[0], output[1][1]) == ("model_output", "FLOAT32")
-    assert output[1][0].tolist() == [[[[40, 43, 46, 49, 52]]]]
-
-
-def test_mistakes_stand_in_the_file() -> None:
-    found = values(matmul_add(nodes=[gemm(sizes=(1, 1, 1, 6))]))
-    assert rules(found) == [
-        ("size-mismatch", "nodes[2].desc.OutputTensor.Sizes[3]"),
-        ("dangling-edge", "graphOutputNames[0]"),
-    ]
-    assert {each.file for each in found.evaluated.diagnostics} == {"Partition_0.bin"}
-    assert not found.evaluated.is_wrong
-
-
-def test_a_file_that_is_no_graph_is_wrong() -> None:
-    found = values(b"")
-    assert (rules(found), found.evaluated.is_wrong) == ([("graph-syntax", None)], True)
-
-
 def test_a_constant_that_is_an_output_is_remarked_upon() -> None:
     found = values(graph([raw_constant("c", "y", bytes(4))], [], ["y"]))
     assert dict(found.evaluated.outputs) == {}
@@ -167,30 +144,6 @@ def computed(data: bytes) -> tuple[dict[str, list[object]], list[Finding]]:
     assert isinstance(found, GraphFile)
     results, findings = collected(evaluate_graph(found, given))
     return {name: each.values.reshape(-1).tolist() for name, each in results.outputs.items()}, findings
-
-
-def test_operators_are_computed_in_order_with_their_constants() -> None:
-    """The first row of the weights, 0 to 4, and twice the last, 20 to 24; the bias is 0."""
-    np.arange(25, dtype=np.float32).tofile("w_0.bin")
-    assert computed(matmul_add()) == ({"model_output": [40, 43, 46, 49, 52]}, [])
-
-
-def test_constants_that_are_not_there_are_named_by_their_node() -> None:
-    Path("w_0.bin").unlink()
-    outputs, (finding,) = computed(matmul_add())
-    assert (outputs, finding.rule, finding.path) == ({}, "file-not-found", ("nodes", 0))
-
-
-def test_an_input_that_is_not_given_is_named_by_its_place() -> None:
-    small = tensor([1, 1, 1, 5])
-    node = operator("r", "DML_OPERATOR_ACTIVATION_RELU", {"x": small}, {"y": small})
-    outputs, (finding,) = computed(graph([node], ["unused", "x"], ["y"]))
-    assert (outputs, finding.rule, finding.path) == ({}, "missing-tensor", ("graphInputNames", 1))
-
-
-def test_a_graph_with_mistakes_is_not_computed() -> None:
-    outputs, findings = computed(graph([gemm(sizes=(1, 1, 1, 6))], ["model_input", "weights"], ["product"]))
-    assert (outputs, [finding.rule for finding in findings]) == ({}, ["size-mismatch"])
 
 
 def test_a_reader_may_have_strides_that_repeat_what_was_written() -> None:

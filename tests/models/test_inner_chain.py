@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_models import ROUNDED, RUNTIME, Runtime, constant, onnx, random, runtime
+from run_models import ROUNDED, RUNTIME, Runtime, constant, onnx, runtime
 from whole_models import INT64, model, node, save, tensor
 
 from dmlcheck.formats.find import Target
@@ -34,27 +34,6 @@ def outcomes(made: Any) -> dict[str, str]:
 
 def graph(nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: Any = ()) -> Any:
     return helper.make_graph(nodes, "inner", inputs, outputs, list(constants))
-
-
-def chosen(*, condition: bool) -> Any:
-    """Return a choice of two products with other weights, of which one is normalized."""
-    one = [node("MatMul", "x w", "m"), node("Softmax", "m", "t")]
-    other = [node("MatMul", "x v", "e")]
-    choice = node(
-        "If", "c", "y", "choice",
-        then_branch=graph(one, [], [tensor("t", [2, 4])]),
-        else_branch=graph(other, [], [tensor("e", [2, 4])], [random("v", 4, 4)]),
-    )  # fmt: skip
-    constants = [random("w", 4, 4), constant("c", [condition], bool)]
-    return model([choice, node("Tanh", "y", "z", "tanh")], {"x": [2, 4]}, {"z": [2, 4]}, constants)
-
-
-@pytest.mark.parametrize("condition", [True, False])
-def test_the_branch_that_is_taken_is_judged(runtime: type[Runtime], *, condition: bool) -> None:
-    assert outcomes(chosen(condition=condition)) == dict.fromkeys(["choice", "tanh", "output:z"], "passed")
-    runtime.factors["choice"] = ROUNDED
-    found = results(chosen(condition=condition))
-    assert (found["choice"].outcome, found["tanh"].outcome, found["output:z"].outcome) == ("failed", "passed", "failed")
 
 
 def body_of(nodes: list[Any], carried: list[Any], outputs: list[Any], constants: Any = ()) -> Any:

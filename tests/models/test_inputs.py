@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,24 +31,9 @@ def messages(given: ModelInputs) -> list[str]:
 ONES = np.ones((3, 2), np.float32)
 
 
-def test_a_file_has_arrays_by_the_names_of_the_inputs() -> None:
-    np.savez("in.npz", a=ONES, b=ONES * 2)
-    given = given_inputs(two_inputs(), "in.npz")
-    assert (given.arrays["b"].tolist(), given.findings) == ([[2, 2]] * 3, ())
-
-
 def test_a_folder_has_a_file_for_each_input() -> None:
     np.save("a.npy", ONES)
     np.save("b.npy", ONES * 2)
-    given = given_inputs(two_inputs(), ".")
-    assert (given.arrays["b"].tolist(), given.findings) == ([[2, 2]] * 3, ())
-
-
-def test_a_folder_may_have_the_data_set_of_a_backend_test() -> None:
-    from onnx import numpy_helper
-
-    for number, array in enumerate((ONES, ONES * 2)):
-        Path(f"input_{number}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
     given = given_inputs(two_inputs(), ".")
     assert (given.arrays["b"].tolist(), given.findings) == ([[2, 2]] * 3, ())
 
@@ -76,26 +60,10 @@ def test_sizes_without_a_name_may_differ() -> None:
     assert messages(given_inputs(made, "in.npz")) == []
 
 
-@pytest.mark.parametrize("data", [None, b"no archive", b"PK\x03\x04 and no more"])
-def test_a_file_that_cannot_be_read_is_said(data: bytes | None) -> None:
-    if data is not None:
-        Path("in.npz").write_bytes(data)
-    (finding,) = given_inputs(two_inputs(), "in.npz").findings
-    assert (finding.rule, finding.params["path"]) == ("file-not-found", "in.npz")
-
-
 def test_pickled_objects_are_not_read() -> None:
     np.savez("in.npz", a=np.array([print], object), b=ONES)
     (finding,) = given_inputs(two_inputs(), "in.npz").findings
     assert finding.rule == "file-not-found"
-
-
-def test_random_inputs_have_the_sizes_that_are_asked_for() -> None:
-    given = random_inputs(two_inputs(), {"n": 5}, 0)
-    assert {name: array.shape for name, array in given.arrays.items()} == {"a": (5, 2), "b": (5, 2)}
-    again, other = (random_inputs(two_inputs(), {"n": 5}, seed).arrays["a"] for seed in (0, 1))
-    assert (given.arrays["a"] == again).all()
-    assert not (given.arrays["a"] == other).any()
 
 
 def test_sizes_that_are_open_are_listed() -> None:
@@ -152,24 +120,6 @@ def test_small_types_have_their_whole_range() -> None:
     assert whole([node("Cast", "n", "y", to=1)], "n").max() < 100
 
 
-def test_lengths_of_attention_count_the_keys() -> None:
-    from whole_models import FLOAT
-
-    attend = node(
-        "GroupQueryAttention", "q k v pk pv last total", "y", domain="com.microsoft", num_heads=2, kv_num_heads=2
-    )
-    made = model([attend, node("Gather", "table ids", "e")], {}, {"y": [1]}, [random("table", 7, 4)])
-    for name, sizes, kind in (
-        ("ids", (1, 3), INT64),
-        ("pk", (1, 2, 8, 4), FLOAT),
-        ("last", (1,), 6),
-        ("total", (), 6),
-    ):
-        made.graph.input.append(tensor(name, sizes, kind))
-    given = random_inputs(made, {}, 0).arrays
-    assert (given["last"].tolist(), given["total"].tolist()) == ([10], 11)
-
-
 @pytest.mark.parametrize(
     ("sizes", "expected"),
     [
@@ -194,28 +144,6 @@ def test_lengths_of_attention_count_the_tokens_that_are_inputs(
     made.graph.input.append(tensor("total", (), 6))
     given = random_inputs(made, {}, 0).arrays
     assert (given["last"].tolist(), given["total"].tolist()) == ([[expected - 1]], expected)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "said"),
-    [
-        ({"total_sequence_length": 5, "past_sequence_length": 8, "sequence_length": 4}, "are 12 together"),
-        ({"total_len": 5, "len": 4}, "total_len is 5, and past_len and len are 4 together"),
-        ({"total_len": 5, "past_len": 1, "len": 4}, ""),
-        ({"total_len": 5}, ""),
-        ({"batch": 5, "len": 4}, ""),
-    ],
-)
-def test_a_total_that_is_not_past_and_new_is_a_contradiction(sizes: dict[str, int], said: str) -> None:
-    found = model_inputs.contradiction(sizes)
-    assert (said in str(found)) if said else found is None
-
-
-def test_sizes_without_a_name_are_asked_for_by_their_place() -> None:
-    made = model([node("Add", "x z", "y")], {"x": [None, "n"], "z": ["?", 3]}, {"y": [None, 3]})
-    (finding,) = random_inputs(made, {}, 0).findings
-    assert finding.message == "the model's inputs have sizes without a number: x:0, n, z:0"
-    assert finding.help == "run with --dim x:0=SIZE --dim n=SIZE --dim z:0=SIZE, or give arrays with --inputs FILE.npz"
 
 
 @pytest.mark.parametrize(

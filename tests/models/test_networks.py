@@ -126,9 +126,3 @@ def test_a_fault_in_a_node_of_each_kind_is_found(node: str) -> None:
     """The quick ones of those above, with no other."""
     planted = next(each for each in PLANTED if node in each.nodes)
     test_a_fault_is_found_in_its_nodes_and_in_no_other(planted._replace(nodes=(node,)))
-
-
-def test_an_output_that_follows_from_a_fault_fails_and_one_that_does_not_passes() -> None:
-    Faulty.spoil["v/MatMul"] = one_off
-    found = results(generating())
-    assert [found[f"output:{name}"].outcome for name in ("k", "v")] == ["passed", "failed"]

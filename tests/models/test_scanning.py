@@ -42,23 +42,6 @@ def test_an_input_is_read_slice_by_slice(axis: int, direction: int, slices: list
     assert [way.held_slices(held, given, number)[0].view("f4").tolist() for number in range(len(slices))] == slices
 
 
-@pytest.mark.parametrize(
-    ("axis", "direction", "joined"),
-    [
-        (0, 0, [[1, 2], [3, 4], [5, 6]]),
-        (0, 1, [[5, 6], [3, 4], [1, 2]]),
-        (1, 0, [[1, 3, 5], [2, 4, 6]]),
-        (-1, 1, [[5, 3, 1], [6, 4, 2]]),
-    ],
-)
-def test_results_of_all_turns_come_side_by_side(axis: int, direction: int, joined: list[list[float]]) -> None:
-    way = scan(scan_output_axes=[axis], scan_output_directions=[direction])
-    turns = [[np.array(each, np.float32)] for each in ([1, 2], [3, 4], [5, 6])]
-    assert way.joined(turns)[0].tolist() == joined
-    stacked = np.arange(1, 7, dtype=np.float32).view(np.uint8)
-    assert way.held_joined([stacked], turns)[0].view("f4").tolist() == np.ravel(joined).tolist()
-
-
 def test_errors_go_with_their_elements() -> None:
     held = Carried("FLOAT32", X.reshape(-1), X.reshape(-1) / 10, None, 7)
     found = changed(held, X, np.transpose)

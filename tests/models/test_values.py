@@ -47,12 +47,6 @@ def test_the_outputs_are_those_of_the_model_whole() -> None:
     np.testing.assert_allclose(values, expected, rtol=1e-5)
 
 
-def test_inputs_may_be_given() -> None:
-    np.savez("in.npz", x=np.array([-1, 2], np.float32))
-    first, last = evaluated(giving([node("Relu", "x", "y")], y=1), inputs="in.npz")
-    assert (first.remark, last.outputs["y"][0].tolist()) == ("the inputs are from in.npz", [0, 2])
-
-
 def test_inputs_that_are_random_are_said_to_be() -> None:
     made = giving([node("Shape", "x", "y", "size")], y=7)
     assert remarks(evaluated(made, seed=7)) == [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,27 +83,6 @@ def negative(data: bytes) -> bytes:
     return TensorProto(data_type=TensorProto.FLOAT, dims=[-1], raw_data=data[:4]).SerializeToString()
 
 
-@pytest.mark.parametrize("file", ["model.onnx", "test_data_set_0/input_0.pb"])
-@pytest.mark.parametrize("change", [lambda data: data[:-3], lambda _: b"\xff\xfe\xfd", lambda _: b"no protobuf"])
-def test_a_broken_file_is_named_and_no_traceback(tmp_path: Path, file: str, change: Any) -> None:
-    x = floats(1, 2)
-    path = write_test(tmp_path / "test_one", model_of("Neg", [x], [-x]), ([x], [-x])) / file
-    path.write_bytes(change(path.read_bytes()))
-    result = dmlcheck("import", "onnx", tmp_path / "test_one", "-o", tmp_path / "imported")
-    assert result.exit_code == 2
-    assert "error[onnx-syntax]: the file is not a" in result.output
-    assert result.output.count(path.as_posix()) == 1
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links take rights there")
-def test_a_model_that_cannot_be_read_is_told_as_such(tmp_path: Path) -> None:
-    (tmp_path / "model.onnx").symlink_to(tmp_path / "nowhere")
-    result = dmlcheck("import", "onnx", tmp_path, "-o", tmp_path / "imported")
-    assert result.exit_code == 2
-    assert "error[file-not-found]" in result.output
-    assert "no such file" in result.output
-
-
 @pytest.mark.parametrize("change", [too_few, negative])
 def test_a_tensor_that_has_not_as_many_elements_as_it_says_is_broken(tmp_path: Path, change: Any) -> None:
     x = floats(1, 2)
@@ -114,10 +92,3 @@ def test_a_tensor_that_has_not_as_many_elements_as_it_says_is_broken(tmp_path: P
     result = dmlcheck("import", "onnx", folder, "-o", tmp_path / "imported")
     assert result.exit_code == 2
     assert "is not a tensor of ONNX" in result.output
-
-
-def test_an_empty_model_is_broken(tmp_path: Path) -> None:
-    (tmp_path / "empty.onnx").write_bytes(b"")
-    result = dmlcheck("import", "onnx", tmp_path / "empty.onnx", "-o", tmp_path / "imported")
-    assert result.exit_code == 2
-    assert "it has no graph or no opset" in result.output

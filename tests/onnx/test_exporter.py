@@ -142,23 +142,6 @@ def test_a_wrong_expected_output_fails_in_onnxs_own_runner(tmp_path: Path, monke
     assert (ran, failed) == (1, {only(folder).name})
 
 
-def test_a_folder_has_the_model_and_the_values_of_the_case(tmp_path: Path) -> None:
-    folder, result = export_text(tmp_path, SUM)
-    assert "1 case exported to 1 model" in result.output
-    case = only(folder)
-    assert sorted(path.relative_to(case).as_posix() for path in case.rglob("*.pb")) == [
-        "test_data_set_0/input_0.pb",
-        "test_data_set_0/output_0.pb",
-    ]
-    values = {}
-    for name in ("input_0", "output_0"):
-        tensor = onnx.TensorProto.FromString((case / "test_data_set_0" / f"{name}.pb").read_bytes())
-        values[tensor.name] = numpy_helper.to_array(tensor).tolist()
-    assert values == {"InputTensor": [[1, 2, 3], [4, 5, 6]], "OutputTensor": [[6], [15]]}
-    model = onnx.load(case / "model.onnx")
-    assert [node.op_type for node in model.graph.node] == ["ReduceSum"]
-
-
 def test_every_output_has_its_file(tmp_path: Path) -> None:
     text = """\
 operator: TOP_K1
@@ -233,14 +216,6 @@ def test_wrong_outputs_are_shown_where_they_stand(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "case.yaml:9:" in result.output
     assert "element-count" in result.output
-
-
-def test_an_export_again_writes_the_same_bytes(tmp_path: Path) -> None:
-    folder, _ = export_text(tmp_path, SUM)
-    first = {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    folder, result = export_text(tmp_path, SUM)
-    assert result.exit_code == 0
-    assert {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()} == first
 
 
 def test_without_onnx_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from pathlib import Path
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import yaml
 
 import dmlcheck as api
-from dmlcheck.onnx import importer
 from dmlcheck.running.one_case import run_cases
 from dmlcheck.running.results import CaseResult
 
@@ -22,7 +19,7 @@ from commandline import dmlcheck  # noqa: E402
 from onnx import numpy_helper  # noqa: E402
 from onnx.backend.test import loader  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
-from onnx_backend_tests import arrays, floats, imported, model_of, write_test  # noqa: E402
+from onnx_backend_tests import write_test  # noqa: E402
 
 from dmlcheck.onnx.operators.table import OPERATORS  # noqa: E402
 
@@ -135,47 +132,3 @@ def agrees(test: Path) -> bool:
         own.dtype == wanted.dtype and own.shape == wanted.shape and np.allclose(own, wanted, 1e-3, 1e-6, equal_nan=True)
         for own, wanted in zip(found, outputs, strict=True)
     )
-
-
-def test_an_imported_case_names_the_test_and_the_version_of_onnx_that_it_came_with(tmp_path: Path) -> None:
-    data = Path(loader.DATA_DIR)
-    result = dmlcheck("import", "onnx", data / "pytorch-operator" / "test_operator_exp", "-o", tmp_path / "imported")
-    assert result.exit_code == 0, result.output
-    value = yaml.safe_load((tmp_path / "imported" / "test_operator_exp.yaml").read_text(encoding="utf-8"))
-    opset = onnx.load(data / "pytorch-operator" / "test_operator_exp" / "model.onnx").opset_import[0].version
-    assert value["source"] == f"ONNX backend test test_operator_exp, opset {opset}, onnx {onnx.__version__}"
-
-
-def test_larger_values_are_files_beside_the_case_file(tmp_path: Path) -> None:
-    x = np.arange(1000, dtype=np.float32)
-    case, _ = imported(tmp_path, "Neg", [x], [-x])
-    assert case["inputs"]["InputTensor"] == {"file": "test_one/test_one.InputTensor.npy"}
-    (read,) = api.load_cases(str(tmp_path / "imported" / "test_one.yaml"))
-    assert (arrays(read)["InputTensor"] == x).all()
-
-
-def test_nan_keeps_its_bits(tmp_path: Path) -> None:
-    x = np.array([0x7FC00001, 0x3F800000], dtype=np.uint32).view(np.float32)
-    imported(tmp_path, "Identity", [x], [x])
-    (read,) = api.load_cases(str(tmp_path / "imported" / "test_one.yaml"))
-    assert arrays(read)["InputTensor"].view(np.uint32).tolist() == [0x7FC00001, 0x3F800000]
-
-
-def test_a_folder_without_models_says_so(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("none", encoding="utf-8")
-    result = dmlcheck("import", "onnx", tmp_path, "-o", tmp_path / "imported")
-    assert result.exit_code == 5
-    assert f"no models to import: {tmp_path} has no files that end in .onnx" in result.output
-    assert not (tmp_path / "imported").exists()
-
-
-def test_an_import_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    x = floats(1, 2)
-    for name in ("test_one", "test_two"):
-        write_test(tmp_path / "tests" / name, model_of("Neg", [x], [-x]), ([x], [-x]))
-    arguments = ("import", "onnx", tmp_path / "tests", "-o", tmp_path / "imported")
-    with monkeypatch.context() as patch:
-        patch.setattr(importer, "free_name", Mock(side_effect=["test_one", KeyboardInterrupt]))
-        assert dmlcheck(*arguments).exit_code == 130
-    assert (tmp_path / "imported" / "test_one.yaml").exists()
-    assert dmlcheck(*arguments).exit_code == 0

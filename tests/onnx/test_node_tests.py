@@ -23,7 +23,6 @@ from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import ModelNode, UnusableNode, nodes_of
 from dmlcheck.onnx.provider.registrations import registrations
-from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import LEVEL_ORDER
 from dmlcheck.validation import minimum_level
 
@@ -110,15 +109,6 @@ def test_every_desc_is_legal_at_some_level(nodes: list[ModelNode]) -> None:
 @pytest.mark.slow
 def test_every_desc_is_legal_on_the_device_of_the_provider_or_has_a_reason(nodes: list[ModelNode]) -> None:
     assert above_the_device(levels(nodes)) == {operator: level for operator, (level, _) in ABOVE.items()}
-
-
-@pytest.mark.parametrize(
-    ("operator", "level", "why"), [(name, *row) for name, row in {**ABOVE, **ABOVE_IN_NETWORKS}.items()]
-)
-def test_an_operator_is_newer_than_the_device_only_where_the_table_says_so(operator: str, level: str, why: str) -> None:
-    introduced = load_spec(operator).introduced
-    assert (LEVEL_ORDER[introduced] > LEVEL_ORDER[registrations().level]) == (why == NEWER_OPERATOR)
-    assert LEVEL_ORDER[introduced] <= LEVEL_ORDER[level]
 
 
 def test_the_blocks_of_known_networks_have_no_other_reasons(tmp_path: Path) -> None:

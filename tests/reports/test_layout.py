@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.reports.layout import PLAIN, Style, Table, Text, columns_of, indent, printed
-
-
-def test_a_text_goes_on_under_its_own_beginning() -> None:
-    lines = ["a line of its own that is longer", Text("  C1  ", "one two three " * 5), Text("  C2  ", "")]
-    assert list(printed(lines, None)) == [lines[0], "  C1  " + ("one two three " * 5).rstrip(), "  C2"]
-    assert list(printed(lines, 50)) == [
-        lines[0],
-        "  C1  one two three one two three one two three",
-        "      one two three one two three",
-        "  C2",
-    ]
+from dmlcheck.reports.layout import Table, Text, printed
 
 
 def test_a_text_without_room_beside_its_lead_goes_below_it() -> None:
@@ -75,26 +64,3 @@ def test_the_last_column_of_a_table_may_go_on_below_itself() -> None:
         "         INT8",
     ]
     assert list(printed([table], None))[1] == "  4_1    " + " ".join(["FLOAT32"] * 6)
-
-
-def test_columns_stand_under_their_heads() -> None:
-    rows = [["REDUCE", "12", "x"], ["GEMM", "3", "yyy"]]
-    assert columns_of(("operator", "cases", "z"), rows) == [
-        "operator  cases    z",
-        "REDUCE       12    x",
-        "GEMM          3  yyy",
-    ]
-    assert columns_of(("operator", "cases", "z"), rows, right=False) == [
-        "operator  cases  z",
-        "REDUCE    12     x",
-        "GEMM      3      yyy",
-    ]
-
-
-def test_a_text_is_indented_line_by_line_and_empty_lines_stay_empty() -> None:
-    assert indent("a\n\n b") == "  a\n\n   b"
-
-
-def test_a_style_colours_only_where_it_has_colour() -> None:
-    assert Style(colour=True)("text", "red") == "\x1b[31mtext\x1b[0m"
-    assert PLAIN("text", "red") == "text"

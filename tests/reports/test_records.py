@@ -9,10 +9,8 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.records import (
     CHECKED,
-    Earlier,
     OfClass,
     RunInfo,
-    Tally,
     has_drifted,
     is_failure,
     is_for_implementations,
@@ -46,23 +44,6 @@ def test_failed_errors_and_unexpected_passes_are_failures_and_so_is_drift_that_i
     assert (summary.total, summary.failed, summary.drifted, summary.worse, summary.failures) == (8, 3, 1, 2, 4)
 
 
-def test_a_tally_is_a_summary_at_any_time() -> None:
-    tally = Tally()
-    tally.add(failed())
-    first = tally.summary(1.0)
-    tally.add(passed(warned=("OutputTensor",)))
-    tally.add(passed(diagnostics=(UNLIKELY,)))
-    assert (first.total, tally.total, tally.failures) == (1, 3, 1)
-    summary = tally.summary(2.0, is_interrupted=True, digest="d")
-    assert summary[:8] == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
-    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0, {}, 0, None, 0, 0, None, 0)
-
-
-def test_skipped_cases_are_not_checked() -> None:
-    assert summary_of(every_outcome()).checked == 5
-    assert summary_of([CaseResult(case(), "skipped")]).checked == 0
-
-
 def test_what_the_implementation_computed_is_counted_apart_from_descs() -> None:
     unrun = plain(outcome="xfailed", reason="known")
     results = [passed(), plain(), plain(reason=None), failed(), failed(outcome="xfailed"), unrun, for_implementations()]
@@ -72,38 +53,6 @@ def test_what_the_implementation_computed_is_counted_apart_from_descs() -> None:
     assert summary.kinds == {
         "passed": 1, "checked": 2, "failed": 1, "error": 0, "skipped": 1, "xfailed": 2, "xpassed": 0
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("results", "of_reference", "of_another"),
-    [
-        ([], True, True),
-        ([plain()], False, True),
-        ([plain(outcome="xfailed")], False, True),
-        ([for_implementations()], True, True),
-        ([plain(), for_implementations()], False, True),
-        ([passed()], False, False),
-        ([plain(), failed(outcome="xfailed")], False, False),
-        ([plain(), failed(outcome="error")], False, False),
-    ],
-)
-def test_a_run_is_in_vain_where_another_implementation_than_the_reference_had_no_part_in_it(
-    results: list[CaseResult], *, of_reference: bool, of_another: bool
-) -> None:
-    for is_of_reference, is_vain in ((True, of_reference), (False, of_another)):
-        tally = Tally(is_of_reference=is_of_reference)
-        for result in results:
-            tally.add(result)
-        assert tally.summary(1.0).is_vain is is_vain
-
-
-def test_a_run_that_ended_before_its_time_says_how_many_cases_it_left_out() -> None:
-    assert outcomes_text(summary_of([failed()])._replace(not_run=3)) == "1 failed, 3 not run"
-
-
-def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> None:
-    summary = summary_of([failed(diagnostics=(UNLIKELY._replace(severity="error"),))])
-    assert (summary.failures, summary.unlikely) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -201,24 +150,6 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
 )
 def test_what_a_run_is_of_is_told_in_words(info: RunInfo, judged: str, scope: str) -> None:
     assert (info.judged, info.scope(1)) == (judged, scope)
-
-
-def test_cases_are_counted_with_their_levels() -> None:
-    assert (
-        RunInfo("x").scope(1000)
-        == "1,000 cases at the feature levels of their files; tolerances assume sums in FLOAT32"
-    )
-
-
-@pytest.mark.parametrize(
-    ("earlier", "text"),
-    [
-        (Earlier("old.json"), "old.json"),
-        (Earlier("old.json", "1.2", None, "onnxruntime"), "old.json (onnxruntime 1.2)"),
-    ],
-)
-def test_an_earlier_report_is_named_with_what_it_is_of(earlier: Earlier, text: str) -> None:
-    assert str(earlier) == text
 
 
 def test_a_run_whose_results_are_all_expected_to_be_missing_says_so() -> None:

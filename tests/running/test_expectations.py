@@ -16,23 +16,17 @@ from misbehaving import CRASH, WRONG
 from misbehaving_cases import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 from results import case
 
-from dmlcheck.files.document import Document
 from dmlcheck.files.yaml import parse
 from dmlcheck.running.expectations import (
     Entries,
     Entry,
-    Expectations,
     Globs,
-    UnmatchedEntries,
     expected_result,
-    for_files,
-    is_too_long,
     matches,
     names_of,
     read_expectations,
-    unless_skipped,
 )
-from dmlcheck.running.results import FOR_IMPLEMENTATIONS, FOR_REFERENCE, CaseResult
+from dmlcheck.running.results import CaseResult
 
 
 def expect(text: str) -> None:
@@ -141,53 +135,6 @@ def test_what_is_wrong_with_a_file_is_told_at_its_place(text: str, rule: str, li
     assert f"known.yaml:{line}:{column}: error[{rule}]" in result.stderr
 
 
-def test_a_misspelt_key_of_an_entry_is_not_missing_as_well() -> None:
-    write("a.yaml", WRONG)
-    expect("- {cases: '*', expect: failed, raeson: x}\n")
-    result, _ = run()
-    assert "error[unknown-key]" in result.stderr
-    assert "did you mean reason?" in result.stderr
-    assert "missing-key" not in result.stderr
-
-
-def test_an_entry_is_matched_by_cases_that_do_not_run() -> None:
-    write("a.yaml", WRONG, 1)
-    expect("- {cases: '*::c0', expect: failed, reason: x}\n")
-    assert run("-k", "c1")[0].exit_code == 0
-    assert [run("--shard", f"{index}/2")[0].exit_code for index in (1, 2)] == [0, 0]
-
-
-def test_a_run_that_was_cut_short_does_not_know_what_is_unmatched() -> None:
-    write("a.yaml", WRONG, 1, 2)
-    expect("- {cases: '*::c2', expect: failed, reason: x}\n")
-    result, found = run("-x")
-    assert (result.exit_code, list(found)) == (1, ["c0"])
-
-
-def test_an_empty_file_expects_nothing() -> None:
-    write("a.yaml", 1)
-    expect("# nothing is known yet\n")
-    assert run()[0].exit_code == 0
-
-
-def test_a_file_that_is_not_there_is_told() -> None:
-    write("a.yaml", 1)
-    Path("known.yaml").unlink(missing_ok=True)
-    result, _ = run()
-    assert (result.exit_code, "known.yaml" in result.stderr) == (2, True)
-
-
-def test_the_first_entry_that_names_a_case_counts_and_all_that_do_are_matched() -> None:
-    cases = ["z*", "a.yaml::c1", "a*::c?", "b*", "*"]
-    entries = Entries(Entry(glob, "failed", glob, number=10 + index) for index, glob in enumerate(cases))
-    expectations = Expectations(Document("known.yaml", ""), entries, ())
-    unmatched = UnmatchedEntries(expectations)
-    unmatched.see(names_of("a.yaml::c1"))
-    assert [entry.reason for entry in entries.naming(names_of("a.yaml::c1"))] == ["a.yaml::c1", "a*::c?", "*"]
-    assert expectations.of(names_of("a.yaml::c2")) == Entry("a*::c?", "failed", "a*::c?", number=12)
-    assert [entry.cases for entry in unmatched.waiting.values()] == ["z*", "b*"]
-
-
 @pytest.mark.parametrize(("length", "code"), [(4096, 0), (4097, 2)])
 def test_a_glob_has_a_greatest_length(length: int, code: int) -> None:
     write("a.yaml", WRONG)
@@ -195,29 +142,6 @@ def test_a_glob_has_a_greatest_length(length: int, code: int) -> None:
     result, _ = run()
     assert result.exit_code == code
     assert ("it must be text, of at most 4,096 characters where it has * or ?" in result.stderr) == (code == 2)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expect", "ends"),
-    [
-        ("skipped", None, "failed"),
-        ("skipped", "failed", "failed"),
-        ("skipped", "skipped", "skipped"),
-        ("passed", None, "passed"),
-        ("xfailed", "failed", "xfailed"),
-    ],
-)
-def test_a_skipped_case_is_a_failure_unless_an_entry_expects_it(outcome: str, expect: str | None, ends: str) -> None:
-    entry = None if expect is None else Entry("*", expect, "known")
-    result = unless_skipped(CaseResult(case(), outcome, "no kernel"), entry)
-    assert result.outcome == ends
-    told = [(found.rule, found.message, found.line, found.severity) for found in result.diagnostics]
-    assert told == ([("skipped-case", "skipped: no kernel", 8, "error")] if ends == "failed" else [])
-
-
-@pytest.mark.parametrize("reason", [FOR_IMPLEMENTATIONS, FOR_REFERENCE])
-def test_a_case_that_is_not_for_what_is_under_test_is_no_failure(reason: str) -> None:
-    assert unless_skipped(CaseResult(case(), "skipped", reason), None).outcome == "skipped"
 
 
 def test_what_is_wrong_with_an_entry_is_in_the_order_of_the_file() -> None:
@@ -259,12 +183,6 @@ def test_an_entry_names_a_case_by_the_end_of_its_path(entry: str, is_named: bool
         assert names(entry, f"{file}::ties", file, str(suite / file)) == is_named, file
 
 
-def test_an_entry_names_a_case_by_its_id_as_it_was_given() -> None:
-    assert names("../cases/a.yaml::c", "../cases/a.yaml::c", "../cases/a.yaml", "elsewhere/b.yaml")
-    assert names("a.yaml::x::y", "a.yaml::x::y", "a.yaml", "f/a.yaml")
-    assert names("f/a.yaml::x::y", "a.yaml::x::y", "a.yaml", "f/a.yaml")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("given", ["s/a.yaml", "./s/a.yaml", "s/../s/a.yaml", "s", "{absolute}/s/a.yaml"])
 def test_expectations_hold_however_a_path_is_given(given: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
@@ -300,13 +218,6 @@ def test_entries_for_what_was_not_read_are_not_asked_for(entry: str, paths: list
     expect(f"- {{cases: '{entry}', expect: failed, reason: x}}\n")
     result = dmlcheck("run", *paths, "--expectations", "known.yaml")
     assert (result.exit_code, "unmatched-expectation" in result.stderr) == (code, code == 2)
-
-
-def test_a_pattern_is_for_the_files_that_it_has_before_any_of_its_colons() -> None:
-    entry = Entry("a.yaml::x::y", "failed", "x")
-    assert for_files([entry], [names_of("a.yaml", "a.yaml")]) == [entry]
-    assert for_files([entry], [names_of("a.yaml::x", "a.yaml::x")]) == [entry]
-    assert for_files([entry], [names_of("b.yaml", "b.yaml")]) == []
 
 
 # ---- how wrong
@@ -410,33 +321,6 @@ def test_what_is_expected_is_said_in_words() -> None:
 # ---- globs
 
 
-@pytest.mark.parametrize(
-    ("glob", "text", "expected"),
-    [
-        ("a.yaml::c1", "a.yaml::c1", True),
-        ("a.yaml::c1", "a.yaml::c11", False),
-        ("*::c?", "f/a.yaml::c1", True),
-        ("*::c?", "f/a.yaml::c11", False),
-        ("a.yaml::c[T=FLOAT32]", "a.yaml::c[T=FLOAT32]", True),
-        ("a.yaml::c[T=*]", "a.yaml::c[T=FLOAT16]", True),
-        ("a.yaml::c[12]", "a.yaml::c1", False),
-        ("*", "line\nbreak", True),
-        ("?", "\n", True),
-        ("a.yaml", "a_yaml", False),
-        ("ab*ba", "aba", False),
-        ("ab*ba", "abba", True),
-        ("*a", "ab", False),
-        ("*a*", "bab", True),
-        ("", "", True),
-        ("", "a", False),
-        ("a*b*c", "abxbxc", True),
-    ],
-)
-def test_a_glob_names_texts(glob: str, text: str, expected: bool) -> None:
-    assert matches(glob, text) is expected
-    assert list(Globs({0: glob}).naming(text)) == ([0] if expected else [])
-
-
 def plainly(glob: str, text: str) -> bool:
     """What a glob means, tried in every way."""
     if not glob:
@@ -475,10 +359,3 @@ def test_globs_that_begin_and_end_otherwise_are_not_looked_at(monkeypatch: pytes
     globs = Globs(dict(enumerate([*starts, *ends, "x", "*"])))
     assert not list(globs.naming("f0042/a.yaml::c7"))
     assert looked_at == ["*", "f0042/*", "*::c7"]
-
-
-@pytest.mark.parametrize(
-    ("glob", "expected"), [("a" * 9999, False), ("*" * 4096, False), ("*" * 4097, True), ("a" * 4096 + "?", True)]
-)
-def test_only_a_glob_with_something_to_search_for_can_be_too_long(glob: str, expected: bool) -> None:
-    assert is_too_long(glob) is expected

@@ -43,28 +43,6 @@ def told(job: FileJob) -> list[Any]:
     ]
 
 
-def test_the_case_that_was_named_last_is_lost_and_the_next_ones_run() -> None:
-    write("a.yaml", 1, 2, 3)
-    job = job_of()
-    assert job.question == Task(A, 0, announces=True)
-    job.take([started(0), passed(0), started(1)])
-    job.lost(LostChild(3))
-    assert told(job) == [("c0", "passed", None), ("c1", "error", "the process ended")]
-    assert (job.question, job.case) == (Task(A, 2, announces=True), None)
-    job.take([started(2), passed(2), Ended(None)])
-    assert (job.is_over, job.done) == (True, 3)
-
-
-def test_a_case_that_was_not_named_is_not_known_and_the_cases_run_again_with_their_names() -> None:
-    write("a.yaml", 1, 2)
-    job = job_of(announces=False)
-    assert job.question == Task(A, 0, announces=False)
-    job.take([passed(0), started(1)])
-    job.lost(LostChild(3))
-    assert told(job) == [("c0", "passed", None)]
-    assert job.question == Task(A, 1, announces=True)
-
-
 def test_a_process_that_is_late_loses_its_case_though_names_were_not_asked_for() -> None:
     write("a.yaml", 1, 2)
     job = job_of(announces=False)

@@ -85,18 +85,6 @@ def targets(*names: str) -> list[Target]:
     return [Target(name, name) for name in names]
 
 
-def test_what_is_counted_before_its_turn_is_kept_for_it(opened: list[str]) -> None:
-    write("a.yaml", "b.yaml")
-    of_run = Files(targets("a.yaml", "b.yaml"), Plan())
-    first, second = of_run.targets
-    file = of_run.take(first)
-    assert of_run.total() == 4
-    of_run.ended(first, 2)
-    assert of_run.take(second).cases[0].name == file.cases[0].name
-    assert of_run.total() == 4
-    assert opened == ["a.yaml", "b.yaml"]
-
-
 def test_what_does_not_fit_is_read_again(opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execution, "MOST_KEPT", len(CASE))
     write("a.yaml", "b.yaml", "c.yaml")

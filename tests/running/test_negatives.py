@@ -67,12 +67,6 @@ def test_a_row_is_listed_by_either_name_of_its_operator(operator: str) -> None:
     assert not lists_values(listing(f"{operator}/C6", operator=operator))
 
 
-def test_a_finding_is_listed_by_its_rule_or_by_its_row() -> None:
-    assert is_listed(SIZES, ["size-mismatch"])
-    assert is_listed(SIZES, ["invalid-flags", "ELEMENT_WISE_DEQUANTIZE_LINEAR/C2"])
-    assert not is_listed(SIZES, ["ELEMENT_WISE_DEQUANTIZE_LINEAR/C1"])
-
-
 @pytest.mark.parametrize(
     ("invalid", "is_of_values"),
     [

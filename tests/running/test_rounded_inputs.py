@@ -154,9 +154,3 @@ def test_a_report_with_other_inputs_is_nothing_to_compare_with() -> None:
     result = run("--compare-to", "report.json")
     assert result.exit_code == 2
     assert "a report with --input-precision tf32; this run has float32" in result.output
-
-
-def test_only_the_types_of_matrix_units_are_inputs() -> None:
-    result = run("--input-precision", "float16")
-    assert result.exit_code == 2
-    assert "'float16' is not one of 'float32', 'tf32', 'bfloat16'" in result.output

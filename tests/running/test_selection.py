@@ -12,8 +12,7 @@ import pytest
 from commandline import dmlcheck, json_of, run
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.find import Target
-from dmlcheck.running.events import Selection, parse_type
+from dmlcheck.running.events import parse_type
 from dmlcheck.running.expectations import Entry, expected_result
 from dmlcheck.running.results import CaseResult
 
@@ -93,14 +92,6 @@ def test_cases_are_selected_by_tag_and_type(words: list[str], names: list[str]) 
     assert listed(*([] if "::" in "".join(words) else ["s"]), *words) == names
 
 
-def test_a_list_has_the_ids_and_nothing_else() -> None:
-    result = run("s", "--list")
-    assert (result.exit_code, result.stdout) == (0, "s/a.yaml::half\ns/a.yaml::whole\ns/a.yaml::wrong\n")
-    assert run("s", "--list", "-k", "nothing").exit_code == 5
-    one, two = (set(listed("s", "--shard", f"{index}/2")) for index in (1, 2))
-    assert (one | two, one & two) == ({"half", "whole", "wrong"}, set())
-
-
 def test_a_list_says_what_cannot_be_read() -> None:
     Path("s/b.yaml").write_text("operator: [", encoding="utf-8")
     result = run("s", "--list")
@@ -124,29 +115,10 @@ def test_a_type_that_is_none_is_refused() -> None:
     assert parse_type("FLOAT17") is None
 
 
-def test_what_failed_runs_again_from_any_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("./s", "--json", "r.json").exit_code == 1
-    assert listed("s", "--failed", "r.json") == ["wrong"]
-    monkeypatch.chdir(folder / "s")
-    assert listed("a.yaml", "--failed", "../r.json") == ["wrong"]
-    result = run("a.yaml", "--failed", "../r.json", "--json", "again.json")
-    assert result.exit_code == 1
-    report = json_of("again.json")
-    assert ([case["name"] for case in report["cases"]], report["selection"]) == (["wrong"], True)
-
-
 def test_nothing_is_selected_where_nothing_failed() -> None:
     assert run("s", "-k", "half", "--json", "r.json").exit_code == 0
     assert run("s", "--failed", "r.json").exit_code == 5
     assert run("s", "--failed", "s/a.yaml").exit_code == 2
-
-
-def test_a_file_that_could_not_be_read_is_selected_whole() -> None:
-    target = Target("s/a.yaml", "s/a.yaml")
-    of = Selection(only=frozenset(["a.yaml"])).of(target)
-    assert of(Case("s/a.yaml::half", "half", "s/a.yaml", "", None, {}))
-    of = Selection(only=frozenset(["b.yaml", "a.yaml::whole"])).of(target)
-    assert not of(Case("s/a.yaml::half", "half", "s/a.yaml", "", None, {}))
 
 
 def test_a_selection_says_nothing_of_the_entries_that_it_leaves_out() -> None:

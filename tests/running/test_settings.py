@@ -8,14 +8,6 @@ from dmlcheck.running.settings import Settings
 LIBRARY = About("1.13.1", "none", "6_2")
 
 
-def test_a_library_gives_the_level_and_the_version_that_a_run_leaves_out() -> None:
-    assert Settings().of_library(LIBRARY) == Settings("6_2", directml_version="1.13.1")
-
-
 def test_the_level_and_the_version_of_a_run_come_before_those_of_the_library() -> None:
     asked = Settings("4_1", directml_version="1.8.0", is_strict=True)
     assert asked.of_library(LIBRARY) == asked
-
-
-def test_what_nobody_says_stays_open() -> None:
-    assert Settings().of_library(About()) == Settings()

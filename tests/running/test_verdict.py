@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pytest
 from judged import answering, case_of, result_of
 from valid_descs import valid
 
@@ -25,36 +24,6 @@ def wrong(outputs: Any, given: Any, desc: Any = None, operator: str = "ELEMENT_W
     result = result_of(case_of(operator, desc or ABS, inputs, outputs), answering(arrays, is_directml=False))
     assert result.outcome == "failed"
     return list(result.diagnostics)
-
-
-@pytest.mark.parametrize(
-    ("outputs", "pointer"),
-    [
-        ({"OutputTensor": [[1, 2], [3, 4]]}, "outputs.OutputTensor[1][0]"),
-        ({"OutputTensor": [1, 2, 3, 4]}, "outputs.OutputTensor[2]"),
-        ({"OutputTensor": {"sequence": {"start": 1}}}, "outputs.OutputTensor"),
-        (None, "desc.OutputTensor"),
-    ],
-)
-def test_a_wrong_output_is_shown_at_its_first_wrong_element(outputs: Any, pointer: str) -> None:
-    (found,) = wrong(outputs, {"OutputTensor": [[1, 2], [5, 6]]})
-    assert (found.rule, found.pointer) == ("output-mismatch", pointer)
-    assert found.message.startswith("OutputTensor FLOAT32 {2, 2}: 2 of 4 elements are outside the tolerance")
-
-
-def test_each_wrong_part_of_an_array_of_tensors_is_shown() -> None:
-    row = {"DataType": "FLOAT32", "Sizes": [1, 2]}
-    desc = {"InputTensor": SQUARE, "OutputTensors": [row, row], "Axis": 0}
-    outputs = {"OutputTensors": [[[1, 2]], [[3, 4]]]}
-    given = {"OutputTensors[0]": [[1, 2]], "OutputTensors[1]": [[3, 5]]}
-    (found,) = wrong(outputs, given, desc, "SPLIT")
-    assert found.pointer == "outputs.OutputTensors[1][0][1]"
-    assert found.message.startswith("OutputTensors[1] FLOAT32 {1, 2}: 1 of 2 elements is outside the tolerance")
-
-
-def test_an_output_of_another_shape_is_shown_as_a_whole() -> None:
-    (found,) = wrong({"OutputTensor": [[1, 2], [3, 4]]}, {"OutputTensor": [1, 2, 3, 4]})
-    assert (found.pointer, "{4}" in found.message, found.help) == ("outputs.OutputTensor", True, None)
 
 
 def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:

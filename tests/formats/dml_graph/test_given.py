@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -35,24 +34,6 @@ def saved(place: str, **arrays: Any) -> str:
 
 
 @pytest.mark.parametrize("place", ["in.npz", "in"])
-@pytest.mark.parametrize("values", [[1, 2], [[1, 2]], [[1], [2]]])
-def test_an_array_is_found_by_the_name_of_the_input(place: str, values: Any) -> None:
-    saved(place, y=np.zeros(2), x=np.array(values, dtype=np.uint16))
-    assert given(place) == ([1, 0, 2, 0], [])
-
-
-def test_elements_are_in_row_major_order_however_the_file_has_them() -> None:
-    saved("in.npz", x=np.asfortranarray(np.array([[1, 2], [3, 4]], dtype=">u2")))
-    assert given("in.npz", tensor=TensorDesc("UINT16", (2, 2))) == ([1, 0, 2, 0, 3, 0, 4, 0], [])
-
-
-def test_a_strided_input_is_given_as_it_lies_in_memory() -> None:
-    """Two elements three apart reach over four."""
-    saved("in.npz", x=np.array([1, 2, 3, 4], dtype=np.uint8))
-    assert given("in.npz", tensor=TensorDesc("UINT8", (2,), (3,))) == ([1, 2, 3, 4], [])
-
-
-@pytest.mark.parametrize("place", ["in.npz", "in"])
 @pytest.mark.parametrize(
     ("arrays", "rule", "words"),
     [
@@ -67,32 +48,6 @@ def test_what_is_no_such_array_is_a_mistake(place: str, arrays: dict[str, Any], 
     data, (finding,) = given(saved(place, **arrays))
     assert (data, finding.rule) == (None, rule)
     assert words in finding.message
-
-
-def test_without_a_file_the_option_is_named() -> None:
-    data, (finding,) = given(None)
-    assert (data, finding.rule) == (None, "missing-tensor")
-    assert "--inputs FILE.npz" in str(finding.help)
-
-
-@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x93NUMPY"])
-def test_a_file_that_is_no_archive_is_a_mistake(data: bytes) -> None:
-    Path("in.npz").write_bytes(data)
-    assert [finding.rule for finding in given("in.npz")[1]] == ["file-not-found"]
-
-
-def test_a_file_that_is_not_there_is_a_mistake() -> None:
-    data, (finding,) = given("absent.npz")
-    assert (data, finding.rule) == (None, "file-not-found")
-    assert "no such file or folder" in finding.message
-
-
-def test_an_archive_may_have_what_is_no_array() -> None:
-    with zipfile.ZipFile("in.npz", "w") as archive:
-        archive.writestr("x.npy", b"text")
-    data, (finding,) = given("in.npz")
-    assert (data, finding.rule) == (None, "file-not-found")
-    assert "it does not begin as a .npy file does" in finding.message
 
 
 def test_a_name_does_not_lead_out_of_the_folder() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commandline import dmlcheck, json_of
-from dml_graphs import gemm, matmul_add, operator, save, tensor
+from dml_graphs import gemm, matmul_add, operator, save
 
 from dmlcheck import load_cases
 from dmlcheck.folders.exporting import Imported
@@ -59,31 +59,6 @@ def test_what_is_imported_is_ready_to_run() -> None:
     result = dmlcheck("run", "out", "--implementation", "python:off_by_one:Off", "--json", "report.json")
     assert result.exit_code == 1
     assert json_of("report.json")["summary"]["failed"] == 2
-
-
-def test_large_constants_are_files_beside_their_case() -> None:
-    """20 x 20 weights are more than what is written into a case."""
-    np.arange(400, dtype=np.float32).tofile("w_0.bin")
-    weights = tensor([1, 1, 20, 20])
-    node = operator("large", "DML_OPERATOR_ELEMENT_WISE_IDENTITY", {"weights": weights}, {"model_output": weights})
-    assert imported(matmul_add(nodes=[node])).cases == 1
-    (case,) = load_cases("out/Partition_0/large.yaml")
-    assert case.inputs is not None
-    path = Path("out/Partition_0", case.inputs["InputTensor"]["file"])
-    assert np.load(path).tolist() == np.arange(400).reshape(1, 1, 20, 20).tolist()
-    result = dmlcheck("eval", "out/Partition_0/large.yaml")
-    assert result.exit_code == 0
-
-
-def test_names_that_no_file_can_have_are_made_safe_and_kept_in_the_case() -> None:
-    row = tensor([1, 1, 1, 5])
-    nodes = [
-        operator("/a/Relu", "DML_OPERATOR_ACTIVATION_RELU", {"model_input": row}, {"x": row}),
-        operator("a:Relu", "DML_OPERATOR_ACTIVATION_RELU", {"x": row}, {"model_output": row}),
-    ]
-    assert imported(matmul_add(nodes=nodes)).cases == 2
-    assert [case.name for case in load_cases("out/Partition_0/a-Relu.yaml")] == ["/a/Relu"]
-    assert [case.name for case in load_cases("out/Partition_0/a-Relu-2.yaml")] == ["a:Relu"]
 
 
 def test_a_node_that_is_wrong_is_told_and_the_others_are_imported() -> None:

@@ -29,20 +29,16 @@ from dml_graphs import (
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.dml_graph.read import (
     Attribute,
-    FileConstant,
     FlatBuffer,
     Malformed,
     Operator,
     Stored,
-    Tensor,
     read_stored,
 )
 from dmlcheck.models.graphs import validated_graph
 from dmlcheck.running.legality import LevelRequest
 
 pytestmark = pytest.mark.usefixtures("folder")
-
-FLOAT32 = "DML_TENSOR_DATA_TYPE_FLOAT32"
 
 
 def read(data: bytes) -> Stored:
@@ -55,30 +51,6 @@ def refused(data: bytes) -> Diagnostic:
     found = read_stored(save(data))
     assert isinstance(found, Diagnostic)
     return found
-
-
-def test_a_graph_has_its_nodes_and_names() -> None:
-    found = read(matmul_add())
-    assert (found.inputs, found.outputs) == (("model_input",), ("model_output",))
-    assert [node.name for node in found.nodes] == ["w", "b", "matmul", "add"]
-    weights, bias, matmul, _ = found.nodes
-    assert (weights.desc, weights.inputs, weights.outputs) == (FileConstant("w_0"), (), ("weights",))
-    assert isinstance(bias.desc, FileConstant)
-    assert bias.desc.data is not None
-    assert bytes(bias.desc.data) == bytes(20)
-    assert (matmul.inputs, matmul.outputs) == (("model_input", "weights", ""), ("product",))
-    assert matmul.desc == Operator(
-        "DML_OPERATOR_GEMM",
-        (Tensor(FLOAT32, (1, 1, 1, 5), None, 20), Tensor(FLOAT32, (1, 1, 5, 5), None, 100)),
-        (Tensor(FLOAT32, (1, 1, 1, 5), None, 20),),
-        (
-            Attribute("UInt32", 0),
-            Attribute("UInt32", 0),
-            Attribute("Float32", 1.0),
-            Attribute("Float32", 0.0),
-            Attribute("Activation", None),
-        ),
-    )
 
 
 def test_every_type_of_attribute() -> None:

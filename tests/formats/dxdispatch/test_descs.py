@@ -11,7 +11,7 @@ import pytest
 from dxdispatch_cases import FOLDED, TENSOR, desc_of
 
 from dmlcheck.formats.dxdispatch import descs
-from dmlcheck.formats.dxdispatch.descs import OUTPUTS, OutputFile, outputs_of, read_outputs
+from dmlcheck.formats.dxdispatch.descs import OUTPUTS, read_outputs
 
 
 @pytest.mark.parametrize(
@@ -74,21 +74,8 @@ def written(folder: Path, values: Any) -> Path:
     return path
 
 
-def test_each_output_has_a_file() -> None:
-    split = desc_of("SPLIT", InputTensor=TENSOR, OutputTensors=[{**TENSOR, "Sizes": [1, 1, 1, 2]}] * 2, Axis=2)
-    assert outputs_of(split) == [
-        OutputFile("OutputTensors[0]", "outputs/OutputTensors.0.npy", "FLOAT32", (1, 1, 1, 2)),
-        OutputFile("OutputTensors[1]", "outputs/OutputTensors.1.npy", "FLOAT32", (1, 1, 1, 2)),
-    ]
-
-
 def test_an_output_is_read_through_its_strides(tmp_path: Path) -> None:
     written(tmp_path, np.arange(5, dtype=np.float32))
-    assert read_outputs(STRIDED, str(tmp_path))["OutputTensor"].tolist() == [[[[0, 1], [3, 4]]]]
-
-
-def test_bytes_may_be_in_another_order(tmp_path: Path) -> None:
-    written(tmp_path, np.arange(5, dtype=">f4"))
     assert read_outputs(STRIDED, str(tmp_path))["OutputTensor"].tolist() == [[[[0, 1], [3, 4]]]]
 
 
@@ -103,13 +90,4 @@ def test_bytes_may_be_in_another_order(tmp_path: Path) -> None:
 def test_another_type_or_size_is_told(tmp_path: Path, values: Any, problem: str) -> None:
     written(tmp_path, values)
     with pytest.raises(ValueError, match=re.escape(problem)):
-        read_outputs(STRIDED, str(tmp_path))
-
-
-def test_a_file_that_is_not_there_or_cut_short_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"wrote no OutputTensor: outputs/OutputTensor\.npy: no such file"):
-        read_outputs(STRIDED, str(tmp_path))
-    path = written(tmp_path, np.arange(5, dtype=np.float32))
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ValueError, match="which cannot be used: it is cut short"):
         read_outputs(STRIDED, str(tmp_path))

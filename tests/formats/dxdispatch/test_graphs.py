@@ -85,18 +85,6 @@ def test_a_file_that_is_no_graph_is_a_mistake() -> None:
 # ---- commands
 
 
-def test_eval_prints_what_the_graph_gives() -> None:
-    result = dmlcheck("eval", saved())
-    assert (result.exit_code, result.stdout) == (0, "out: [40, 43, 46, 49, 52]\n")
-
-
-def test_eval_ends_with_the_first_mistake() -> None:
-    result = dmlcheck("eval", saved(b""))
-    assert result.exit_code == 1
-    assert "graphs/Partition_0.bin: error[graph-syntax]" in result.output
-    assert "out:" not in result.stdout
-
-
 def test_validate_checks_the_graph_as_a_whole() -> None:
     result = dmlcheck("validate", saved())
     assert result.exit_code == 0
@@ -114,16 +102,6 @@ def test_validate_tells_each_mistake_once() -> None:
     assert result.exit_code == 1
     descs = json.loads(result.output)["descs"]
     assert [each["rule"] for desc in descs for each in desc["diagnostics"]] == ["dangling-edge"]
-
-
-def test_run_checks_the_descs_of_the_graph() -> None:
-    result = dmlcheck("run", saved(), "--json", "report.json")
-    assert result.exit_code == 0
-    cases = json_of("report.json")["cases"]
-    assert [(case["id"], case["outcome"]) for case in cases] == [
-        ("model.json::g/matmul", "passed"),
-        ("model.json::g/add", "passed"),
-    ]
 
 
 def test_run_fails_where_an_edge_leads_nowhere() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from dmlcheck import validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.write import notation
-from dmlcheck.formats.dxdispatch import importer
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
 REDUCTIONS = ("argmax", "argmin", "reduce", "activation_hardmax", "activation_hardmax1")
@@ -56,35 +54,6 @@ def imported(tmp_path: Path, model: Any, name: str = "model-1.json") -> tuple[An
     return (yaml.safe_load(written.read_text(encoding="utf-8")) if written.exists() else None), result
 
 
-def test_a_dispatch_is_a_case_with_what_it_reads(tmp_path: Path) -> None:
-    case, result = imported(tmp_path, model_of())
-    assert result.exit_code == 0
-    assert "1 case imported to model-1.yaml" in result.output
-    assert case == {
-        "source": "DxDispatch model model-1.json",
-        "cases": [
-            {
-                "name": "argmax",
-                "operator": "DML_OPERATOR_ARGMAX",
-                "desc": {**DESC, "AxisDirection": "INCREASING"},
-                "inputs": {"InputTensor": [[1, 2, 3], [6, 5, 4]]},
-            }
-        ],
-    }
-
-
-def test_an_operator_that_is_dispatched_twice_is_two_cases(tmp_path: Path) -> None:
-    model = model_of()
-    model["resources"]["other"] = {"initialValuesDataType": "FLOAT32", "initialValues": [0, 0, 0, 0, 0, 1]}
-    model["resources"]["out2"] = model["resources"]["out"]
-    model["commands"].append(dispatch("argmax", InputTensor="other", OutputTensor="out2"))
-    case, _ = imported(tmp_path, model)
-    assert [(one["name"], one["inputs"]["InputTensor"][1]) for one in case["cases"]] == [
-        ("argmax", [6, 5, 4]),
-        ("argmax-2", [0, 0, 1]),
-    ]
-
-
 def test_a_dispatch_that_reads_what_another_writes_has_no_known_inputs(tmp_path: Path) -> None:
     model = model_of()
     desc = {
@@ -108,35 +77,12 @@ def test_a_shader_is_no_case(tmp_path: Path) -> None:
     assert "shader is not imported: hlsl is not DirectML" in result.output
 
 
-def test_a_resource_of_another_type_is_read_as_the_tensors_bytes(tmp_path: Path) -> None:
-    model = model_of()
-    numbers = np.array([1, 2, 3, 6, 5, 4], dtype=np.float32).view(np.uint32).tolist()
-    model["resources"]["in"] = {"initialValuesDataType": "UINT32", "initialValues": numbers}
-    case, _ = imported(tmp_path, model)
-    assert case["cases"][0]["inputs"] == {"InputTensor": [[1, 2, 3], [6, 5, 4]]}
-
-
 def test_a_desc_that_is_not_valid_is_shown_where_it_stands(tmp_path: Path) -> None:
     model = model_of(dispatchables={"argmax": {"type": "DML_OPERATOR_ARGMAX", "desc": {**DESC, "Axes": [2]}}})
     case, result = imported(tmp_path, model)
     assert case is None
     assert result.exit_code == 2
     assert "axis-out-of-range" in result.output
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        ("{", "yaml-syntax"),
-        ("[1, 2]", "not a DxDispatch model: left out"),
-        ("[" * 100_000, "yaml-syntax"),
-        (json.dumps(model_of(resources={})), "unknown-key"),
-        (json.dumps(model_of(commands=[dispatch("argmax", InputTensor="in")])), "1 case imported"),
-    ],
-)
-def test_a_broken_model_is_named_and_no_traceback(tmp_path: Path, model: str, said: str) -> None:
-    _, result = imported(tmp_path, model)
-    assert said in result.output
 
 
 def test_a_values_file_outside_of_the_models_folder_is_not_read(tmp_path: Path) -> None:
@@ -148,25 +94,6 @@ def test_a_values_file_outside_of_the_models_folder_is_not_read(tmp_path: Path) 
     assert case is None
     assert result.exit_code == 2
     assert "file-not-found" in result.output
-
-
-def test_an_import_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("A.json", "B.json"):
-        (tmp_path / name).write_text(json.dumps(model_of()), encoding="utf-8")
-    arguments = ("import", "dxdispatch", tmp_path / "A.json", tmp_path / "B.json", "-o", tmp_path / "imported")
-    with monkeypatch.context() as patch:
-        patch.setattr(importer, "safe_name", Mock(side_effect=["A", KeyboardInterrupt]))
-        assert dmlcheck(*arguments).exit_code == 130
-    assert (tmp_path / "imported" / "A.yaml").exists()
-    assert dmlcheck(*arguments).exit_code == 0
-
-
-def test_models_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "M.json").write_text(json.dumps(model_of()), encoding="utf-8")
-    dmlcheck("import", "dxdispatch", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "imported")
-    assert sorted(path.name for path in (tmp_path / "imported").glob("*.yaml")) == ["M-2.yaml", "M.yaml"]
 
 
 # ---- the round trip
@@ -204,24 +131,6 @@ def test_an_export_comes_back_as_the_same_descs_and_inputs(tmp_path: Path) -> No
             assert fields(read) == fields(cases[case]), case
             assert arrays(read) == arrays(cases[case]), case
             assert read.name.startswith(cases[case].name)
-
-
-def test_arrays_of_tensors_come_back(tmp_path: Path) -> None:
-    case = """\
-operator: JOIN
-source: by hand
-desc:
-  InputTensors: [{DataType: INT8, Sizes: [1, 2]}, {DataType: INT8, Sizes: [2, 2], Strides: [4, 1]}]
-  OutputTensor: {DataType: INT8, Sizes: [3, 2]}
-  Axis: 0
-inputs: {InputTensors: [[1, 2], [[3, 4], [5, 6]]]}
-"""
-    (tmp_path / "join.yaml").write_text(case, encoding="utf-8")
-    dmlcheck("export", "--to", "dxdispatch", tmp_path / "join.yaml", "-o", tmp_path / "exported")
-    dmlcheck("import", "dxdispatch", tmp_path / "exported", "-o", tmp_path / "back")
-    (path,) = (tmp_path / "back").glob("*.yaml")
-    (read,), (wanted,) = api.load_cases(str(path)), api.load_cases(str(tmp_path / "join.yaml"))
-    assert (fields(read), arrays(read)) == (fields(wanted), arrays(wanted))
 
 
 TWO_CASES = """\

@@ -14,7 +14,6 @@ from dmlcheck.diagnostics.record import collected
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.resources import Resource, bytes_needed, filled_resources
-from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 @pytest.mark.parametrize(
@@ -62,26 +61,6 @@ def in_folder(resource: Any, folder: Path | None) -> DxModel:
     return model
 
 
-@pytest.mark.parametrize(
-    ("resource", "elements"),
-    [
-        ({"initialValues": [1, -2, "inf"], "initialValuesDataType": "FLOAT32"}, [1, -2, np.inf]),
-        ({"initialValues": {"valueCount": 3, "value": 7}, "initialValuesDataType": "UINT8"}, [7, 7, 7]),
-        ({"initialValues": {"valueCount": 3, "value": "nan"}, "initialValuesDataType": "FLOAT16"}, [np.nan] * 3),
-        (
-            {"initialValues": {"valueCount": 4, "valueStart": -1, "valueDelta": 3}, "initialValuesDataType": "INT64"},
-            [-1, 2, 5, 8],
-        ),
-    ],
-)
-def test_values_of_one_type_are_a_list_a_constant_or_a_sequence(resource: Any, elements: list[Any]) -> None:
-    found = filled(resource)
-    assert found is not None
-    assert found.data_type == resource["initialValuesDataType"]
-    values = found.data[: found.filled].view(NUMPY_TYPES[found.data_type])
-    np.testing.assert_array_equal(values, np.array(elements, values.dtype))
-
-
 def test_a_sequence_is_added_up_in_its_own_type() -> None:
     half = {"valueCount": 5, "valueStart": 2046, "valueDelta": 1}  # FLOAT16 has no odd number above 2048
     found = filled({"initialValues": half, "initialValuesDataType": "FLOAT16"})
@@ -94,20 +73,6 @@ def test_values_of_several_types_lie_one_after_the_other() -> None:
     assert found is not None
     assert (found.data_type, found.filled) == ("UINT8", 5)
     assert found.data.tobytes() == b"\x01" + struct.pack("<f", 2) + b"\0\0\0"
-
-
-def test_a_buffer_has_whole_words_or_the_size_that_is_given() -> None:
-    bytes_3 = {"initialValues": [1, 2, 3], "initialValuesDataType": "UINT8"}
-    for more, size, start in (({}, 4, 0), ({"sizeInBytes": 10}, 10, 0), ({"initialValuesOffsetInBytes": 2}, 8, 2)):
-        found = filled({**bytes_3, **more})
-        assert found is not None
-        assert (found.data.size, found.filled) == (size, 3)
-        assert found.data[start : start + 3].tolist() == [1, 2, 3]
-        assert found.data.sum() == 6
-
-
-def test_a_deferred_resource_is_not_filled() -> None:
-    assert filled({"initialValues": "deferred", "initialValuesDataType": "FLOAT32"}) is None
 
 
 @pytest.mark.parametrize(
@@ -161,20 +126,6 @@ def test_what_this_machine_cannot_hold_is_told_before_anything_is_made(monkeypat
 
 
 # ---- files
-
-
-def test_a_npy_file_brings_its_own_type_and_a_raw_one_has_the_given(tmp_path: Path) -> None:
-    values = np.array([[1, 2], [3, 4]], np.int16)
-    np.save(tmp_path / "a.npy", values)
-    values.tofile(tmp_path / "a.bin")
-    for resource in (
-        {"initialValues": {"sourcePath": "a.npy"}},
-        {"initialValues": {"sourcePath": "a.npy"}, "initialValuesDataType": "INT16"},
-        {"initialValues": {"sourcePath": "a.bin"}, "initialValuesDataType": "INT16"},
-    ):
-        found = filled(resource, tmp_path)
-        assert found is not None
-        assert (found.data_type, found.data.view(np.int16).tolist()) == ("INT16", [1, 2, 3, 4])
 
 
 @pytest.mark.parametrize(

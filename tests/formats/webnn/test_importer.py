@@ -28,17 +28,6 @@ theTests.forEach((test) => { webnn_conformance_test(build, getEluTolerance, test
 """
 
 
-def test_each_test_is_a_case_with_its_source_and_tolerance() -> None:
-    (case,) = cases(page(ABS))
-    assert (case.name, case.operator) == ("abs of two", "DML_OPERATOR_ELEMENT_WISE_ABS")
-    assert case.source == "WebNN conformance test abs of two, ops.https.any.js"
-    assert (case.inputs, case.outputs) == ({"InputTensor": [-1, 2]}, {"OutputTensor": [1, 2]})
-    assert case.tolerance is None  # the utilities that all files share have none for abs
-    (case,) = cases(page(ABS, end=ELU))
-    assert case.tolerance is not None
-    assert case.tolerance.ulp == 18
-
-
 def test_what_is_imported_is_run() -> None:
     imported(page(ABS, WRONG, end=ELU))
     result = dmlcheck("run", "cases", "--format", "concise")
@@ -150,31 +139,11 @@ def test_a_test_that_is_no_data_is_left_out_and_not_executed() -> None:
     assert not Path("made").exists()
 
 
-def test_values_that_do_not_go_together_are_left_out() -> None:
-    given = graph({"x": tensor([1, 2], 2)}, [operator("relu", "x")], {"output": tensor([1], 1, type="int32")})
-    (remark,) = imported(page(given)).remarks
-    assert remark.startswith("left out: a test: DML_OPERATOR_ACTIVATION_RELU does not take it: ")
-    given = graph({"x": tensor([1, 2], 2)}, [operator("resample2d", "x", scales=[1, 1])], {"output": tensor([1, 2], 2)})
-    assert "left out" in imported(page(given)).remarks[0]
-
-
-def test_tests_of_one_name_have_names_that_differ() -> None:
-    assert [case.name for case in cases(page(ABS, ABS))] == ["abs of two", "abs of two-2"]
-
-
 def test_a_file_has_no_more_elements_than_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importer, "_MOST_ELEMENTS", 5)
     one = imported(page(ABS, ABS))
     assert one.cases == 1
     assert one.remarks == (f"left out: abs of two: {importer._TOO_MANY}",)
-
-
-def test_folders_are_searched_for_files_of_their_name() -> None:
-    Path("webnn/conformance_tests").mkdir(parents=True)
-    write_page(page(ABS), "webnn/conformance_tests/abs.https.any.js")
-    write_page(page(ABS), "webnn/conformance_tests/utils.js")
-    result = dmlcheck("import", "webnn", "webnn", "-o", "cases")
-    assert result.stdout == "webnn/conformance_tests/abs.https.any.js: 1 case imported to abs.yaml\n"
 
 
 @pytest.mark.parametrize("command", ["validate", "eval"])
@@ -190,21 +159,6 @@ def test_other_commands_name_the_one_that_takes_the_file(command: str) -> None:
 
 A, B = tensor([1, -2, 3, 4], 2, 2), tensor([1, 0, 0, 1], 2, 2)
 INPUTS = {"a": A, "b": B}
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "made"),
-    [
-        ("relu", {}, {"Type": "DML_OPERATOR_ACTIVATION_RELU"}),
-        ("linear", {"alpha": 1, "beta": 0}, {"Type": "DML_OPERATOR_ACTIVATION_LINEAR", "Alpha": 1, "Beta": 0}),
-        ("leakyRelu", {"alpha": 0.5}, {"Type": "DML_OPERATOR_ACTIVATION_LEAKY_RELU", "Alpha": 0.5}),
-    ],
-)
-def test_an_activation_is_fused(name: str, options: dict[str, Any], made: dict[str, Any]) -> None:
-    called = [operator("matmul", "a", "b", outputs="c"), operator(name, "c", **options)]
-    least = {"relu": 0, "linear": -2, "leakyRelu": -1}[name]
-    found = desc(INPUTS, called, tensor([1, least, 3, 4], 2, 2))
-    assert (found["operator"], found["FusedActivation"]) == ("GEMM", made)
 
 
 def test_a_sum_with_an_activation_is_another_operator() -> None:
@@ -242,16 +196,6 @@ LEFT = "2 operators are left after fusion, and a case has one: "
 )
 def test_several_operators_are_left_out(called: list[Any], left_out: str) -> None:
     assert reason(INPUTS, called, tensor([1, 0, 3, 4], 2, 2)) == left_out
-
-
-def test_no_operator_is_left_out_too() -> None:
-    assert reason(INPUTS, [], tensor([1], 1)) == "0 operators are left after fusion, and a case has one: "
-
-
-def test_a_result_that_is_an_output_too_is_not_fused() -> None:
-    called = [operator("matmul", "a", "b", outputs="c"), operator("relu", "c")]
-    expected = {"c": tensor([1, -2, 3, 4], 2, 2), "output": tensor([1, 0, 3, 4], 2, 2)}
-    assert reason(INPUTS, called, expected) == f"{LEFT}matmul, relu"
 
 
 def test_integers_have_no_activation() -> None:

@@ -49,8 +49,3 @@ def test_a_number_of_too_many_digits_is_no_data() -> None:
 def test_escapes_stand_for_characters() -> None:
     parts = node_of(r"'a\'b\n\x41\u0042\u{43}\u{110000}'").named_children
     assert "".join(map(literals.fragment, parts)) == "a'b\nABC\ufffd"
-
-
-def test_an_expression_is_shown_in_one_short_line() -> None:
-    assert literals.shown(node_of("f(1,\n   2)")) == "`f(1, 2)`"
-    assert len(literals.shown(node_of(f"f({'1, ' * 100})"))) < 50

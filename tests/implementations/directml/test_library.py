@@ -106,48 +106,10 @@ def test_a_file_is_the_library_whatever_its_name(system: System, tmp_path: Path)
     assert (found.path, found.version, found.folder) == (str(path), "", str(tmp_path))
 
 
-def test_a_library_is_found_from_another_folder_too(
-    linux: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path / "here" / linux.library, linux.data)
-    monkeypatch.chdir(tmp_path)
-    assert library.find("here").path == str(tmp_path / "here" / linux.library)
-    assert library.find(os.path.join("here", linux.library)).folder == str(tmp_path / "here")
-
-
-def test_a_place_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    place = tmp_path / "none"
-    assert message(place) == f"directml:{place}: there is no such file or folder; {HOW}"
-
-
-def test_a_folder_has_the_library_among_others(system: System, tmp_path: Path) -> None:
-    write(tmp_path / system.library, system.data)
-    for name in ("libd3d12.so", "DirectML.Debug.dll", "readme.txt", "a.whl", system.other):
-        write(tmp_path / name, b"")
-    assert library.find(str(tmp_path)).path == str(tmp_path / system.library)
-
-
-def test_a_library_with_a_mark_in_its_name_is_one(tmp_path: Path, linux: System) -> None:
-    path = write(tmp_path / "libdirectml.d6f03b303ac3.so.1", linux.data)
-    assert library.find(str(tmp_path)).path == str(path)
-
-
-def test_an_empty_folder_has_no_library(system: System, tmp_path: Path) -> None:
-    assert message(tmp_path) == f"directml:{tmp_path} has no library of DirectML; {HOW}"
-    assert system.library not in os.listdir(tmp_path)
-
-
 def test_a_folder_with_the_library_of_another_system_says_so(system: System, tmp_path: Path) -> None:
     write(tmp_path / system.other, system.other_data)
     other = f"{system.other} is for {system.other_name}"
     assert message(tmp_path) == f"directml:{tmp_path} has no library of DirectML; {other}; {HOW}"
-
-
-def test_of_several_libraries_in_a_folder_one_must_be_named(linux: System, tmp_path: Path) -> None:
-    for name in ("libdirectml.so.2", "libdirectml.so"):
-        write(tmp_path / name, linux.data)
-    several = "2 libraries of DirectML: libdirectml.so, libdirectml.so.2"
-    assert message(tmp_path) == f"directml:{tmp_path} has {several}; name one"
 
 
 def test_a_folder_may_have_one_wheel_and_of_several_one_must_be_named(
@@ -209,14 +171,6 @@ def test_of_a_wheel_for_windows_the_library_is_all_that_is_needed(
     assert os.path.dirname(found.folder) == str(cache)
 
 
-def test_another_library_of_the_same_wheels_name_is_unpacked_anew(tmp_path: Path, cache: Path, linux: System) -> None:
-    for version, end in enumerate((b"one", b"two")):
-        data = elf(more=FUNCTION + end)
-        path = wheel(tmp_path / str(version) / "a.whl", {f"a/{linux.library}": data})
-        assert Path(library.find(str(path)).path).read_bytes() == data
-    assert len(list(cache.iterdir())) == 2
-
-
 def test_what_another_process_unpacked_meanwhile_is_used(
     tmp_path: Path, cache: Path, linux: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,21 +206,11 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, linux: System) 
     assert (text.startswith(start), text.endswith(f": {raised.value.strerror}")) == (True, True)
 
 
-def test_a_wheel_without_a_library_is_told(system: System, tmp_path: Path) -> None:
-    path = wheel(tmp_path / "numpy.whl", {"numpy/__init__.py": b"", f"numpy/{system.library}/": b""})
-    assert message(path) == f"directml:{path} has no library of DirectML for this system; {HOW}"
-
-
 def test_a_wheel_of_another_system_says_which(system: System, tmp_path: Path, cache: Path) -> None:
     path = wheel(tmp_path / "other.whl", {f"other/{system.other}": system.other_data})
     only = f"only {system.other}, which is for {system.other_name}"
     assert message(path) == f"directml:{path} has no library of DirectML for this system, {only}; {HOW}"
     assert not cache.exists()
-
-
-def test_a_wheel_that_is_no_zip_is_told(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.whl", b"not a zip")
-    assert message(path) == f"directml:{path} cannot be unpacked: File is not a zip file"
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -490,11 +434,6 @@ def test_the_release_of_a_dll_is_in_its_resources(tmp_path: Path) -> None:
     chance = fixed_file_info(9, 9, 9, 9)[:16]  # bytes of code that look like one come before the resources
     path = write(tmp_path / "DirectML.dll", pe(more=chance + bytes(5000) + fixed_file_info(1, 15, 4, 7) + bytes(9)))
     assert library.version_of(str(path)) == "1.15.4"
-
-
-@pytest.mark.parametrize("data", [pe(), pe(more=fixed_file_info(1, 2, 3, 4)[:15]), b"MZ"])
-def test_a_dll_without_resources_does_not_say_its_release(tmp_path: Path, data: bytes) -> None:
-    assert library.version_of(str(write(tmp_path / "DirectML.dll", data))) == ""
 
 
 def test_the_release_of_a_known_library_for_linux_follows_from_its_contents(

@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import pytest
-from direct3d12_objects import E_FAIL, E_INVALIDARG, Compiled, Kernel, Machine, Operator
+from direct3d12_objects import E_FAIL, E_INVALIDARG, Kernel, Machine, Operator
 
 from dmlcheck.implementations.directml import serving
 from dmlcheck.implementations.directml.com import ComError
@@ -69,11 +69,6 @@ def serving_to() -> Iterator[Ask]:
     assert not thread.is_alive()
 
 
-def test_the_first_message_says_what_the_library_is(ask: Ask, machine: Machine) -> None:
-    assert ask((SETUP, LEVELS)) == ("opened", 0x5000, "made for tests", True)
-    assert machine.calls[0] == "directml.check_feature_support(0x1000, 0x5000, 0x9000)"
-
-
 def test_a_library_without_a_device_that_executes_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     setups = []
 
@@ -124,17 +119,6 @@ def test_run_answers_with_outputs_and_their_guards(ask: Ask) -> None:
     inputs = [(b"abcd", False), None, (b"efghijkl", False)]
     guard = FILL * GUARD
     assert ask(("run", ADD, 0, inputs, [4, None, 8])) == ("", 0, [b"abcd" + guard, None, b"efghijkl" + guard])
-
-
-def test_run_compiles_a_desc_once_for_its_flags(ask: Ask, machine: Machine) -> None:
-    ask((SETUP, LEVELS))
-    for flags in (0, 2, 0, 2):
-        ask(("run", ADD, flags, [(b"abcd", False)], [4]))
-    assert machine.calls_of("directml.compile_operator") == [
-        "directml.compile_operator(operator1, 0)",
-        "directml.compile_operator(operator2, 2)",
-    ]
-    assert len(machine.alive(Compiled)) == 2
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx_models import expect, f32, made, whole
-from windows import GAPS, STEPS, convolved
+from windows import convolved
 
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
@@ -47,18 +47,6 @@ def transposed(
 
 
 FORWARD = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "OutputPadding": [0, 0], "GroupCount": 1}
-
-
-def test_output_padding_adds_zeros_and_larger_sizes_show_what_is_cut() -> None:
-    x, kernel = whole(1, 2, 3, 4), whole(2, 3, 2, 3, step=3)
-    fields = FORWARD | STEPS | {"Direction": "BACKWARD"}
-    inputs = {"InputTensor": x, "FilterTensor": kernel}
-    plain = transposed(x, kernel, *GAPS, (0, 0))
-    zeros = np.pad(plain, [(0, 0), (0, 0), (0, 2), (0, 1)])
-    expect("CONVOLUTION", inputs, {"OutputTensor": zeros}, by=("onnxruntime",), **(fields | {"OutputPadding": [2, 1]}))
-    larger = transposed(x, kernel, [1, 2], [2, 1], [1, 0], [0, 1], (0, 0))
-    assert larger.shape != plain.shape
-    expect("CONVOLUTION", inputs, {"OutputTensor": larger}, by=("onnxruntime",), **fields)
 
 
 def test_sizes_that_are_larger_by_a_stride_of_1_are_less_end_padding() -> None:

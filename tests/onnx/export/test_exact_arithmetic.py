@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 from onnx_models import INF, E, evaluate, of, simple
 
-from dmlcheck.onnx.export.mappings import build
-from dmlcheck.onnx.export.records import Inexpressible
-
 
 @pytest.mark.parametrize(
     ("operator", "scale", "bias", "expected"),
@@ -27,22 +24,3 @@ def test_scale_and_bias_come_before_the_function_where_that_is_exact(
     x = of("FLOAT32", 0, 1)
     desc = simple(operator, {"InputTensor": x}, ScaleBias={"Scale": scale, "Bias": bias})
     assert evaluate(desc, {"InputTensor": x})["OutputTensor"][0].tolist() == pytest.approx(expected)
-
-
-def test_scale_and_bias_of_integers_are_integers() -> None:
-    x = of("INT32", 1, -4)
-    desc = simple("ELEMENT_WISE_ABS", {"InputTensor": x}, ("INT32",), ScaleBias={"Scale": 3, "Bias": 2})
-    assert evaluate(desc, {"InputTensor": x})["OutputTensor"].tolist() == [[5, 10]]
-
-
-INEXPRESSIBLE = [
-    ("ELEMENT_WISE_CEIL", {"ScaleBias": {"Scale": 1, "Bias": 0.1}}, "rounded before the function"),
-    ("ELEMENT_WISE_EXP", {"ScaleBias": {"Scale": 3, "Bias": 0}}, "rounded before the function"),
-    ("ELEMENT_WISE_ABS", {"ScaleBias": {"Scale": 3, "Bias": 1}}, "rounded twice"),
-]
-
-
-@pytest.mark.parametrize(("operator", "fields", "reason"), INEXPRESSIBLE)
-def test_what_would_be_rounded_once_more_is_refused(operator: str, fields: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Inexpressible, match=reason):
-        build(simple(operator, {"InputTensor": of("FLOAT32", 1, 2)}, **fields))

@@ -20,19 +20,6 @@ def test_a_graph_without_4_bits_stays_as_it_is() -> None:
     assert with_bytes(graph) is graph
 
 
-def test_4_bits_are_bytes_outside_and_cast_inside() -> None:
-    x, y = ({"DataType": kind, "Sizes": [1, 3]} for kind in ("FLOAT32", "INT4"))
-    fields = {
-        "QuantizationType": "SCALE_ZERO_POINT",
-        "QuantizationTensors": [ONE, {"DataType": "INT4", "Sizes": [1, 1]}],
-    }
-    graph = with_bytes(build(desc_of("QUANTIZE", {"InputTensor": x, "OutputTensor": y, **fields})))
-    assert [value.data_type for value in (*graph.inputs, *graph.outputs)] == ["FLOAT32", "FLOAT32", "INT8", "INT8"]
-    first, *_, last = graph.nodes
-    assert (first.type, first.inputs, first.attributes) == ("Cast", ("QuantizationTensors[1]",), {"to": "INT4"})
-    assert (last.type, last.outputs, last.attributes) == ("Cast", ("OutputTensor",), {"to": "INT8"})
-
-
 @pytest.mark.parametrize(("kind", "right"), [("INT4", [-8, -1, 0, 5, 7]), ("UINT4", [0, 0, 0, 5, 15])])
 @pytest.mark.parametrize("point", [None, 1])
 def test_numbers_of_4_bits_are_quantized_and_come_back(kind: str, right: list[int], point: int | None) -> None:

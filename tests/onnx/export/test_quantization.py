@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import EVALUATORS, answers, check, desc_of, evaluate, expect, f32, of, raw
+from onnx_models import EVALUATORS, answers, check, desc_of, evaluate, expect, f32, of
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.mappings import build
@@ -100,59 +99,3 @@ def test_a_quantized_range_has_its_scale_and_zero_point() -> None:
         "OutputZeroPointTensor": np.array([[50]], np.uint8),
     }
     expect("DYNAMIC_QUANTIZE_LINEAR", {"InputTensor": x}, outputs, 1e-7)
-
-
-FORMS = [("one", [1, 1], None), ("rows", [2, 4], [1, 0]), ("columns", [1, 4], None), ("elements", [2, 4], None)]
-
-
-@pytest.mark.parametrize(("form", "sizes", "strides"), FORMS, ids=[form[0] for form in FORMS])
-def test_scales_and_zero_points_repeat_as_their_sizes_and_strides_say(
-    form: str, sizes: Sequence[int], strides: Sequence[int] | None
-) -> None:
-    full = np.array([[0.5, 0.25, 1, 2], [4, 2, 0.5, 8]], np.float32)
-    scale = {"one": full[:1, :1], "rows": full[:, :1].repeat(4, 1), "columns": full[:1], "elements": full}[form].copy()
-    point = (scale * 4).astype(np.uint8)
-    stored = np.array([[10, 20, 30, 40], [50, 60, 70, 80]], np.uint8)
-    floats = (stored.astype(np.float32) - point) * scale
-    tensors = [raw(scale), raw(point)]
-    if strides:
-        tensors = [{**tensor, "Strides": strides} for tensor in tensors]
-    assert tensors[0]["Sizes"] == sizes
-    by = ("onnx",) if form == "elements" else tuple(EVALUATORS)
-    for operator, x, wanted in (("QUANTIZE", floats, stored), ("DEQUANTIZE", stored, floats)):
-        desc = desc_of(
-            operator,
-            {
-                "InputTensor": raw(x),
-                "QuantizationType": "SCALE_ZERO_POINT",
-                "QuantizationTensors": tensors,
-                "OutputTensor": raw(wanted),
-            },
-        )
-        for answer in answers(desc, {"InputTensor": x, "QuantizationTensors": [scale, point]}, by):
-            assert answer["OutputTensor"].dtype == wanted.dtype
-            assert answer["OutputTensor"].tolist() == wanted.tolist()
-
-
-@pytest.mark.parametrize("sizes", [(2, 3), (4, 1), (1, 2), (2, 6)])
-def test_blocks_along_any_dimensions_are_repeated(sizes: tuple[int, int]) -> None:
-    scale = 2.0 ** np.arange(-3, 9, dtype=np.float32)[: sizes[0] * sizes[1]].reshape(sizes)
-    point = np.arange(sizes[0] * sizes[1], dtype=np.uint8).reshape(sizes)
-    stored = np.arange(24, dtype=np.uint8).reshape(4, 6) * 10
-
-    def whole(blocks: Array) -> Array:
-        return blocks.repeat(4 // blocks.shape[0], 0).repeat(6 // blocks.shape[1], 1)
-
-    floats = (stored.astype(np.float32) - whole(point)) * whole(scale)
-    for operator, x, wanted in (("QUANTIZE", floats, stored), ("DEQUANTIZE", stored, floats)):
-        fields = {"QuantizationType": "SCALE_ZERO_POINT", "QuantizationTensors": [raw(scale), raw(point)]}
-        desc = desc_of(operator, {"InputTensor": raw(x), "OutputTensor": raw(wanted), **fields})
-        for answer in answers(desc, {"InputTensor": x, "QuantizationTensors": [scale, point]}, tuple(EVALUATORS)):
-            assert answer["OutputTensor"].tolist() == wanted.tolist()
-
-
-def test_without_a_zero_point_it_is_0_of_the_outputs_type() -> None:
-    x = f32([[-3, 1, 200]])
-    fields = {"QuantizationType": "SCALE"}
-    inputs = {"InputTensor": x, "QuantizationTensors": [f32([[0.5]])]}
-    expect("QUANTIZE", inputs, {"OutputTensor": np.array([[-6, 2, 127]], np.int8)}, **fields)

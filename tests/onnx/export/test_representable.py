@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.onnx.export.representable import as_element, fits, multiplies_exactly, rounded
+from dmlcheck.onnx.export.representable import fits, rounded
 
 INF, NAN = float("inf"), float("nan")
 
@@ -35,12 +35,3 @@ def test_numbers_are_rounded_as_numpy_rounds_them() -> None:
         assert rounded(value, "FLOAT32") == float(np.float32(value))
     assert rounded(1e9, "FLOAT16") == INF
     assert rounded(-1e39, "FLOAT32") == -INF
-
-
-def test_a_fraction_is_cut_off_toward_zero() -> None:
-    assert (as_element(1.9, "INT8"), as_element(-1.9, "INT8")) == (1, -1)
-
-
-def test_products_with_powers_of_two_are_exact() -> None:
-    assert all(multiplies_exactly(value) for value in (0, 1, -2, 0.5, 2.0**-20))
-    assert not any(multiplies_exactly(value) for value in (3, 0.1, INF, NAN))

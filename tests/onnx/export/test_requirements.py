@@ -6,19 +6,13 @@ import pytest
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
-from dmlcheck.onnx.export.representable import FLOATS, positive, require_few_indices, require_type
+from dmlcheck.onnx.export.representable import FLOATS, positive, require_type
 
 
 def test_a_type_that_an_operator_lacks_is_named_with_it() -> None:
     require_type("Elu", GraphValue("x", "FLOAT16", (2,)), FLOATS)
     with pytest.raises(Inexpressible, match=r"^ONNX's Elu has no INT8$"):
         require_type("Elu", GraphValue("x", "INT8", (2,)), FLOATS)
-
-
-def test_a_model_holds_indices_up_to_32_mebibytes() -> None:
-    require_few_indices(2**22)
-    with pytest.raises(Inexpressible, match="would hold 4,194,305 indices"):
-        require_few_indices(2**22 + 1)
 
 
 def test_numbers_that_onnx_wants_to_be_positive_are_not_0() -> None:

@@ -52,16 +52,6 @@ def test_a_function_may_be_made_of_functions() -> None:
     np.testing.assert_allclose(loss, np.log(2) + np.log(4 / 3), rtol=1e-5)
 
 
-def test_floats_are_not_computed_beforehand_and_go_through_the_steps() -> None:
-    made = steps("NegativeLogLikelihoodLoss", [SCORES, TARGETS], [2], reduction="none")
-    assert {"GATHER_ELEMENTS", "ELEMENT_WISE_NEGATE"} <= {each.operator for each in made}
-
-
-def test_what_no_function_defines_is_refused() -> None:
-    with pytest.raises(Unmapped, match="ONNX defines Relu by no other operators"):
-        steps("Relu", [SCORES], [2, 3], opset=13)
-
-
 def test_a_function_with_a_node_that_has_no_steps_is_refused() -> None:
     with pytest.raises(Unmapped):
         steps("Bernoulli", [SCORES], [2, 3], dtype=1)

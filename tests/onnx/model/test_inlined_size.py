@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from whole_models import model, node
 
-from dmlcheck.onnx.model.file import all_nodes, graphs_of, inlined_size
+from dmlcheck.onnx.model.file import inlined_size
 
 helper = pytest.importorskip("onnx.helper")
 OPSETS = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
@@ -39,23 +39,6 @@ def referring(name: str) -> Any:
     return made
 
 
-def test_nodes_are_counted_as_often_as_they_come() -> None:
-    twice = function("Twice", node("Relu", "a", "m"), node("Neg", "m", "b"))
-    four = function("Four", call("Twice", "a", "m"), call("Twice", "m", "b"))
-    made = of(twice, four, nodes=[call("Four", "x", "m"), call("Four", "m", "n"), node("Abs", "n", "y")])
-    assert inlined_size(made).nodes == 9 == len(inlined(made).graph.node)
-    assert inlined_size(made).depth == 2
-
-
-def test_nodes_of_branches_are_counted() -> None:
-    branch = helper.make_graph([call("F", "a", "z")], "branch", [], [])
-    chosen = node("If", "a", "b", then_branch=branch, else_branch=branch)
-    made = of(function("F", node("Relu", "a", "b")), function("G", chosen), nodes=[call("G")])
-    assert inlined_size(made).nodes == 3
-    assert [graph.name for graph in graphs_of(made.functions[1])] == ["G", "branch", "branch"]
-    assert [each.op_type for each in all_nodes(made.functions[1])] == ["If", "F", "F"]
-
-
 @pytest.mark.parametrize(
     "made",
     [
@@ -80,14 +63,6 @@ def test_there_are_no_more_bytes_than_that(made: Any) -> None:
     size = inlined(made).graph.ByteSize()
     assert size > 20_000
     assert size < inlined_size(made).bytes < 4 * size
-
-
-def test_an_attribute_that_is_passed_on_counts_where_it_ends() -> None:
-    outer = call("F", "a", "b")
-    outer.attribute.add(name="s", ref_attr_name="t", type=3)
-    inner = function("F", *(referring("s") for _ in range(50)), attributes=("s",))
-    made = of(inner, function("G", outer, attributes=("t",)), nodes=[call("G", t="t" * 1000)])
-    assert inlined_size(made).bytes > 50_000
 
 
 def test_functions_that_call_each_other_in_a_circle_have_no_size() -> None:

@@ -81,12 +81,6 @@ def test_a_scan_without_its_number_of_inputs_gives_nothing(monkeypatch: pytest.M
     assert types_taken(made, [floats(2, 3)], [[floats(2)]], 17) == []
 
 
-def test_scan_8_has_batches_which_are_not_followed() -> None:
-    made = node("Scan", "- x", "z", body=BODY, num_scan_inputs=1)
-    assert types_given(made, [NOTHING, floats(2, 3)], 8) == []
-    assert types_taken(made, [NOTHING, floats(2, 3)], [[floats(2)]], 8) == []
-
-
 def test_an_if_has_the_sizes_that_both_branches_have() -> None:
     made = node("If", "c", "a b d e", then_branch=BODY, else_branch=BODY)
     number = Value(helper.make_tensor_type_proto(INT64, [2]))
@@ -106,13 +100,6 @@ def test_a_loop_may_never_turn_and_stacks_the_outputs_of_its_turns() -> None:
         ("FLOAT", ("", 6)),
         ("FLOAT", None),
     ]
-
-
-def test_a_scan_puts_the_outputs_of_its_steps_side_by_side() -> None:
-    made = node("Scan", "s x", "t y z", body=BODY, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[0, -1])
-    outputs = [floats(5), floats(2, 3), floats(2, 3)]
-    types = types_taken(made, [floats(5), floats(8, 7)], [outputs], 17)
-    assert said(types) == [("FLOAT", (5,)), ("FLOAT", (7, 2, 3)), ("FLOAT", (2, 3, 7))]
 
 
 def test_the_nodes_of_a_scan_and_after_it_have_their_sizes(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,11 +41,6 @@ def test_an_index_is_within_what_it_indexes(made: Any, most: int | None) -> None
     assert use(made).most == most
 
 
-def test_an_index_passes_through_what_keeps_it() -> None:
-    assert use(node("Cast", "i", "a", to=6), node("Reshape", "a s", "b"), node("Gather", "table b", "y")).most == 7
-    assert use(node("Neg", "i", "a"), node("Gather", "table a", "y")).most is None
-
-
 def test_an_index_is_one_beside_others_too_and_a_part_of_sizes_is_not_all_of_them() -> None:
     assert use(node("Concat", "other i", "a", axis=1), node("ScatterND", "table a u", "y")).most == 4
     assert use(node("Concat", "other i", "a", axis=0), node("Reshape", "table a", "y")) == Use()
@@ -54,27 +49,3 @@ def test_an_index_is_one_beside_others_too_and_a_part_of_sizes_is_not_all_of_the
 @pytest.mark.parametrize("inputs", ["c i other", "c other i"])
 def test_an_index_passes_through_a_choice(inputs: str) -> None:
     assert use(node("Where", inputs, "a"), node("Gather", "table a", "y")).most == 7
-
-
-def test_the_smallest_limit_holds() -> None:
-    assert use(node("Gather", "table i", "y"), node("Gather", "table i", "z", axis=1)).most == 4
-
-
-def test_masks_are_known_by_name_and_by_use() -> None:
-    assert use(node("Cast", "attention_mask", "y", to=1), name="attention_mask").is_mask
-    assert use(node("MultiHeadAttention", "q k v b i", "y", domain="com.microsoft")).is_mask
-    assert use(node("EmbedLayerNormalization", "x s w p k g b i", "y", domain="com.microsoft")).is_mask
-    assert use(node("Where", "i table table", "y")).is_mask
-    assert not use(node("Where", "table i table", "y")).is_mask
-
-
-def test_lengths_of_attention_are_known() -> None:
-    made = node("GroupQueryAttention", "q k v past pv i total", "y", domain="com.microsoft")
-    assert use(made) == Use(length="last", past="past", new=("k", "q"))
-
-
-def test_readers_inside_of_other_nodes_count() -> None:
-    from onnx import helper
-
-    branch = helper.make_graph([node("Gather", "table i", "t")], "t", [], [tensor("t", [3])])
-    assert use(node("If", "c", "y", then_branch=branch, else_branch=branch)).most == 7

@@ -41,18 +41,6 @@ def sizes(operator: str, inputs: Sequence[Any], **attributes: Any) -> Any:
 X = ("batch", 5, 32)
 
 
-@pytest.mark.parametrize(
-    "name", ["BiasAdd", "BiasGelu", "FastGelu", "Gelu", "GroupNorm", "QuickGelu", "RotaryEmbedding"]
-)
-def test_many_are_like_the_first_input(name: str) -> None:
-    assert sizes(name, [X]) == X
-
-
-@pytest.mark.parametrize("name", ["Affine", "ImageScaler", "ParametricSoftplus", "ScaledTanh"])
-def test_the_experimental_ones_are_like_the_first_input(name: str) -> None:
-    assert inferred(name, [value((2, 3), FLOAT16)]) == [(FLOAT16, (2, 3))]
-
-
 def test_a_normalization_has_the_type_of_its_scale() -> None:
     scale = value((32,), FLOAT16)
     assert inferred("SimplifiedLayerNormalization", [X, scale]) == [(FLOAT16, X)]
@@ -87,22 +75,6 @@ def test_products_have_rows_of_one_and_columns_of_the_other(
     assert sizes("FusedMatMulActivation", [a, b], **attributes) == expected
 
 
-def test_products_of_quantized_factors_have_the_type_of_the_scale() -> None:
-    a, b, scale = value((5, 3), UINT8), value((3, 4), UINT8), value((), FLOAT16)
-    assert inferred("com.microsoft.MatMulIntegerToFloat", [a, b, scale, scale]) == [(FLOAT16, (5, 4))]
-    assert inferred("com.microsoft.DynamicQuantizeMatMul", [(5, 3), b, (4,)]) == [(FLOAT, (5, 4))]
-    assert sizes("MatMulNBits", [("rows", 48), (16, 3, 8), (48,)], N=16, K=48) == ("rows", 16)
-    assert sizes("QLinearAdd", [(2, 1, 3), (), (), (4, 1), (), ()]) == (2, 4, 3)
-
-
-def test_attention_has_the_width_of_the_values() -> None:
-    assert sizes("Attention", [X, (32, 96)], num_heads=4) == X
-    assert sizes("Attention", [X, (32, 80)], num_heads=4, qkv_hidden_sizes=[32, 32, 16]) == ("batch", 5, 16)
-    assert sizes("MultiHeadAttention", [X, (2, 7, 32), (2, 7, 64)], num_heads=4) == ("batch", 5, 64)
-    assert sizes("MultiHeadAttention", [("batch", 5, 4, 3, 8)], num_heads=4) == X
-    assert sizes("MultiHeadAttention", [X, (2, 7, 4, 2, 8)], num_heads=4) == X
-
-
 def test_present_keys_follow_earlier_ones() -> None:
     query, keys, past = (2, 5, 32), (2, 5, 32), (2, 4, 3, 8)
     inputs = [query, keys, keys, None, None, None, past, past]
@@ -125,12 +97,6 @@ def test_groups_have_the_total_number_of_steps_where_it_is_constant() -> None:
     assert made[1:] == [(FLOAT, (2, 2, 12, 8))] * 2
     made = inferred("com.microsoft.GroupQueryAttention", [*inputs[:-1], value((1,), INT32)], 3, **attributes)
     assert made == [(FLOAT, (2, 5, 32)), None, None]
-
-
-def test_embeddings_have_the_width_of_the_words() -> None:
-    inputs = [value(("batch", 5), INT32), None, value((100, 32), FLOAT16), (20, 32), None, (32,), (32,)]
-    made = inferred("com.microsoft.EmbedLayerNormalization", inputs, 3)
-    assert made == [(FLOAT16, X), (INT32, ("batch",)), (FLOAT16, X)]
 
 
 def test_half_of_a_size_that_is_not_known_is_not_known() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from whole_models import FLOAT, FLOAT16, INT64, model, node, save, weight
+from whole_models import FLOAT, FLOAT16, INT64, model, node, save
 
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import UnusableNode, nodes_of
@@ -42,46 +42,8 @@ def test_a_node_stays_on_the_cpu_if_nothing_keeps_it_from_there(first: Value, se
     assert place_of(ADD, [first, second], ()) == place_of(ADD, [second, first], ()) == place
 
 
-def test_what_the_provider_reads_on_the_cpu_does_not_keep_a_node_there() -> None:
-    fill = node("ConstantOfShape", "s", "y")
-    assert place_of(fill, [value(HOST, 2)], ()) == HOST
-    assert place_of(fill, [value(HOST, 2)], (0,)) == ""
-    assert (
-        place_of(node("Slice", "x a b", "y"), [value(HOST, 2), value(CONSTANT, 1), value(CONSTANT, 1)], (1, 2)) == HOST
-    )
-
-
-def test_inputs_that_are_left_out_do_not_count() -> None:
-    assert place_of(node("Clip", "x - b", "y"), [value(HOST), Value(None), value(CONSTANT)], (1, 2)) == HOST
-    assert place_of(node("RandomNormal", "", "y"), [], ()) == ""
-
-
-def test_a_dequantize_linear_of_constants_is_kept() -> None:
-    constants = [value(CONSTANT, 2), value(CONSTANT)]
-    for domain in ("", "com.microsoft"):
-        assert place_of(node("DequantizeLinear", "x s", "y", domain=domain), constants, ()) == ""
-    assert place_of(node("QuantizeLinear", "x s", "y"), constants, ()) == CONSTANT
-
-
 def origin(made: Any, inputs: list[Value], place: str = "", *, is_taken: bool = True, is_static: bool = False) -> str:
     return origin_of_outputs(made, inputs, place, is_taken=is_taken, is_static=is_static)
-
-
-def test_sizes_are_on_the_cpu_and_constant_where_no_size_has_a_name() -> None:
-    shape, known, unknown = node("Shape", "x", "y"), value("", 2), Value(None)
-    assert origin(shape, [known]) == HOST
-    assert origin(shape, [known], is_static=True) == CONSTANT
-    assert origin(shape, [unknown], is_static=True) == HOST
-    assert origin(node("Size", "x", "y"), [known], is_static=True) == HOST
-    assert origin(node("Size", "x", "y"), [value(CONSTANT, 2)], CONSTANT, is_static=True) == CONSTANT
-    assert origin(node("SequenceLength", "s", "y"), [unknown], is_static=True) == HOST
-
-
-def test_the_cpu_goes_on_with_what_the_provider_does_not_take() -> None:
-    assert origin(ADD, [value(HOST), value(CONSTANT)], HOST) == HOST
-    assert origin(ADD, [value(HOST), value("")], is_taken=False) == HOST
-    assert origin(ADD, [value(HOST), value("")]) == ""
-    assert origin(ADD, [value(""), value("")], is_taken=False) == ""
 
 
 def test_sizes_that_the_provider_does_not_give_keep_nothing_on_the_cpu() -> None:
@@ -103,37 +65,6 @@ def test_arithmetic_of_sizes_is_computed_by_the_provider_from_opset_23_on(
     of.graph.output[0].type.tensor_type.elem_type = INT64
     found = list(nodes_of(read_whole(save(of, str(tmp_path / "model.onnx")), {"n": 3})))[-1].found
     assert (None if isinstance(found, UnusableNode) else found[0].operator) == made
-
-
-def test_a_fill_of_a_shape_is_computed_by_the_provider_unless_the_shape_is_constant(tmp_path: Any) -> None:
-    nodes = [
-        node("Shape", "x", "s", "shape"),
-        node("ConstantOfShape", "s", "f", "fill"),
-        node("Add", "x f", "y", "add"),
-    ]
-
-    def fill(size: int | str) -> Any:
-        path = save(model(nodes, {"x": [size, 4]}, {"y": [size, 4]}), str(tmp_path / "model.onnx"))
-        return next(each.found for each in nodes_of(read_whole(path, {"batch": 2})) if each.name == "fill")
-
-    assert [each.operator for each in fill("batch")] == ["FILL_VALUE_CONSTANT"]
-    folded = fill(2)
-    assert isinstance(folded, UnusableNode)
-    assert "when it loads the model" in folded.reason
-
-
-def test_large_tables_of_positions_are_gathered_by_the_provider(tmp_path: Any) -> None:
-    nodes = [
-        node("Shape", "x", "s", "shape"),
-        node("Gather", "s zero", "n", "length"),
-        node("Gather", "table n", "p", "position"),
-        node("Add", "x p", "y", "add"),
-    ]
-    constants = [helper.make_tensor("zero", INT64, [], [0]), weight("table", [512, 4])]
-    path = save(model(nodes, {"x": ["n", 4]}, {"y": ["n", 4]}, constants), str(tmp_path / "model.onnx"))
-    found = {each.name: each.found for each in nodes_of(read_whole(path, {"n": 3}))}
-    assert isinstance(found["length"], UnusableNode)
-    assert [each.operator for each in found["position"]] == ["GATHER"]
 
 
 def test_the_provider_reads_the_inputs_on_the_cpu_that_onnx_runtime_lists() -> None:

@@ -29,16 +29,6 @@ def test_padding_is_given_or_follows_from_sizes(attributes: Any, start: list[int
     assert (made.fields["StartPadding"], made.fields["EndPadding"]) == (start, end)
 
 
-def test_a_convolution_has_groups_and_a_bias_of_channels() -> None:
-    made = found("Conv", [X, zeros(4, 1, 3, 3), zeros(4)], zeros(1, 4, 3, 3), group=2, dilations=[2, 1])
-    assert made.operator == "CONVOLUTION"
-    assert made.fields["BiasTensor"].shape == (1, 4, 1, 1)
-    assert (made.fields["GroupCount"], made.fields["Dilations"]) == (2, [2, 1])
-    assert (made.fields["Mode"], made.fields["Direction"]) == ("CROSS_CORRELATION", "FORWARD")
-    made = found("ConvTranspose", [X, zeros(2, 1, 3, 3)], zeros(1, 1, 8, 8), output_padding=[1, 1])
-    assert (made.fields["Direction"], made.fields["OutputPadding"]) == ("BACKWARD", [1, 1])
-
-
 @pytest.mark.parametrize(
     ("attributes", "start", "end"),
     [

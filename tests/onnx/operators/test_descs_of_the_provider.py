@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from onnx_nodes import four_bits, node, zeros
-from provider_descs import Made, Sized, differences, is_legal
+from provider_descs import Made, Sized, differences
 
 from dmlcheck.onnx.descs.node import OnnxNode
 
@@ -523,14 +523,3 @@ ROWS: dict[str, tuple[OnnxNode, list[Made]]] = {
 
 def test_descs_are_those_of_the_provider() -> None:
     assert {name: found for name, row in ROWS.items() if (found := differences(*row))} == {}
-
-
-REFUSED = {
-    "Col2Im has the padding of its start at both ends",
-    "ConvTranspose of given sizes is padded as if not dilated",
-    "a size that is rounded up counts a window that begins in the padding",
-}
-
-
-def test_descs_of_the_provider_are_legal_but_for_those_with_wrong_padding() -> None:
-    assert {name for name, (one, *_) in ROWS.items() if not is_legal(one)} == REFUSED

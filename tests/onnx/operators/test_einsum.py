@@ -163,41 +163,11 @@ def test_products_with_one_sum_are_gemm(equation: str, desc: Desc) -> None:
     assert of_provider(equation) == desc
 
 
-def test_a_product_without_a_sum_is_element_by_element() -> None:
-    tensors = {"ATensor": "FLOAT32 4 5 by 5 1", "BTensor": "FLOAT32 4 5 by 1 4", "OutputTensor": "FLOAT32 4 5 by 5 1"}
-    assert of_provider("ij,ji->ij") == Desc("ELEMENT_WISE_MULTIPLY", tensors, "3_0")
-    tensors = {"ATensor": "FLOAT32 4 5 by 1 0", "BTensor": "FLOAT32 4 5 by 0 1", "OutputTensor": "FLOAT32 4 5 by 1 4"}
-    assert of_provider("i,j->ji").fields == tensors
-
-
-def test_letters_in_another_order_are_written_through_strides() -> None:
-    made = of_provider("aij->jai")
-    assert (made.operator, made.fields) == (
-        "ELEMENT_WISE_IDENTITY",
-        {"InputTensor": "FLOAT32 2 4 5 by 20 5 1", "OutputTensor": "FLOAT32 2 4 5 by 4 1 8"},
-    )
-
-
 def test_a_letter_twice_is_a_diagonal() -> None:
     (made,) = descs("Einsum", [zeros(4, 4)], zeros(4), equation="ii->i")
     assert made.fields == {"InputTensor": "FLOAT32 4 by 5", "OutputTensor": "FLOAT32 4 by 1"}
     (made,) = descs("Einsum", [zeros(4, 4)], zeros(), equation="ii->")
     assert (made.operator, made.fields["InputTensor"], made.fields["Axes"]) == ("REDUCE", "FLOAT32 4 by 5", [0])
-
-
-@pytest.mark.parametrize(
-    ("equation", "output", "axes"),
-    [
-        ("ij->i", "4 1 by 1 0", [1]),
-        ("ij->j", "1 5 by 0 1", [0]),
-        ("ij->", "1 1 by 0 0", [0, 1]),
-        ("aij->ja", "2 1 5 by 1 0 2", [1]),
-    ],
-)
-def test_letters_that_are_gone_are_added_up(equation: str, output: str, axes: list[int]) -> None:
-    made = of_provider(equation)
-    assert (made.operator, made.fields["Function"], made.fields["Axes"]) == ("REDUCE", "SUM", axes)
-    assert made.fields["OutputTensor"] == f"FLOAT32 {output}"
 
 
 def test_several_sums_come_after_a_product() -> None:

@@ -15,15 +15,6 @@ X = zeros(2, 3)
 
 
 @pytest.mark.parametrize(
-    ("type", "operator"),
-    [("Abs", "ELEMENT_WISE_ABS"), ("Neg", "ELEMENT_WISE_NEGATE")],
-)
-def test_most_have_one_input_and_one_output(type: str, operator: str) -> None:
-    made = found(type, [X], X)
-    assert (made.operator, list(made.fields)) == (operator, ["InputTensor", "OutputTensor"])
-
-
-@pytest.mark.parametrize(
     ("type", "attributes", "operator"),
     [
         ("Add", {}, "ADD"),
@@ -38,11 +29,6 @@ def test_of_two_operands_the_smaller_is_repeated(type: str, attributes: Any, ope
     assert made.operator == f"ELEMENT_WISE_{operator}"
     assert made.fields["ATensor"].strides is None
     assert made.fields["BTensor"].strides == (0, 1)
-
-
-def test_powers_and_choices_have_names_of_their_own() -> None:
-    assert list(found("Pow", [X, X], X).fields) == ["InputTensor", "ExponentTensor", "OutputTensor"]
-    assert list(found("Where", [X, X, X], X).fields) == ["ConditionTensor", "ATensor", "BTensor", "OutputTensor"]
 
 
 @pytest.mark.parametrize(
@@ -122,18 +108,3 @@ def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
 
 def operators(name: str, inputs: list[Any], output: Any, **attributes: Any) -> list[str]:
     return [made.operator for made in provider_steps(node(name, inputs, output, **attributes))]
-
-
-@pytest.mark.parametrize(("name", "operator"), [("Sum", "ADD"), ("Max", "MAX"), ("Min", "MIN")])
-def test_inputs_are_taken_two_by_two(name: str, operator: str) -> None:
-    own = f"ELEMENT_WISE_{operator}"
-    assert operators(name, [X], X) == ["ELEMENT_WISE_IDENTITY"]
-    assert operators(name, [X, X], X) == [own]
-    assert operators(name, [X, X, zeros(3), X], X) == [own] * 3
-
-
-def test_a_mean_of_more_than_two_is_a_sum_that_is_scaled() -> None:
-    assert operators("Mean", [X, X], X) == ["ELEMENT_WISE_MEAN"]
-    *sums, scaled = provider_steps(node("Mean", [X, zeros(3), X, X], X))
-    assert [made.operator for made in sums] == ["ELEMENT_WISE_ADD"] * 3
-    assert (scaled.operator, scaled.fields["ScaleBias"]) == ("ELEMENT_WISE_IDENTITY", {"Scale": 0.25, "Bias": 0})

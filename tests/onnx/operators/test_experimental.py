@@ -9,23 +9,6 @@ from onnx_nodes import Desc, descs, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 
-X = zeros(2, 5)
-TENSORS = {"InputTensor": "FLOAT32 1 1 2 5", "OutputTensor": "FLOAT32 1 1 2 5"}
-
-
-@pytest.mark.parametrize(
-    ("name", "operator", "given", "fields"),
-    [
-        ("Affine", "ELEMENT_WISE_IDENTITY", {}, {"ScaleBias": {"Scale": 1, "Bias": 0}}),
-        ("Affine", "ELEMENT_WISE_IDENTITY", {"alpha": 2.0, "beta": 3.0}, {"ScaleBias": {"Scale": 2, "Bias": 3}}),
-        ("ParametricSoftplus", "ACTIVATION_PARAMETRIC_SOFTPLUS", {}, {"Alpha": 1, "Beta": 1}),
-        ("ParametricSoftplus", "ACTIVATION_PARAMETRIC_SOFTPLUS", {"alpha": 2.0}, {"Alpha": 2, "Beta": 1}),
-        ("ScaledTanh", "ACTIVATION_SCALED_TANH", {"alpha": 2.0, "beta": 3.0}, {"Alpha": 2, "Beta": 3}),
-    ],
-)
-def test_attributes_are_fields(name: str, operator: str, given: dict[str, float], fields: dict[str, Any]) -> None:
-    assert descs(name, [X], X, opset=8, **given) == [Desc(operator, {**TENSORS, **fields}, "1_0")]
-
 
 def test_the_channels_of_images_have_terms_of_their_own() -> None:
     image = zeros(1, 3, 4, 4)

@@ -20,14 +20,6 @@ def indices(*sizes: int) -> Any:
     return zeros(*sizes, dtype="int64")
 
 
-def test_gathering_in_more_dimensions_counts_them() -> None:
-    made = found("GatherND", [zeros(2, 3, 4), indices(2, 1)], zeros(2, 4), batch_dims=1)
-    assert made.operator == "GATHER_ND1"
-    assert fields(made) == {"InputDimensionCount": 3, "IndicesDimensionCount": 2, "BatchDimensionCount": 1}
-    made = found("GatherElements", [X, indices(1, 3)], zeros(1, 3), axis=-2)
-    assert (made.operator, fields(made)) == ("GATHER_ELEMENTS", {"Axis": 0})
-
-
 def test_scattering_replaces_elements_and_combines_none() -> None:
     made = found("ScatterElements", [X, indices(1, 3), zeros(1, 3)], X, axis=1)
     assert (made.operator, fields(made)) == ("SCATTER", {"Axis": 1})
@@ -48,15 +40,6 @@ def test_one_hot_keeps_the_axis_of_the_output() -> None:
     whole, half = (np.array([1, number], np.float32) for number in (2, 2.5))
     assert found("OneHot", [whole, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.int64
     assert found("OneHot", [half, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.float32
-
-
-def test_the_largest_have_indices_without_sign_and_an_order() -> None:
-    made = found("TopK", [X, np.array([2])], zeros(2, 2), indices(2, 2), largest=0)
-    assert made.operator == "TOP_K1"
-    assert made.fields["OutputIndexTensor"].dtype == np.uint64
-    assert fields(made) == {"Axis": 1, "K": 2, "AxisDirection": "INCREASING"}
-    with pytest.raises(Unmapped, match="TopK in any order"):
-        found("TopK", [X, np.array([2])], zeros(2, 2), indices(2, 2), sorted=0)
 
 
 def test_lengths_of_sequences_lie_along_the_batches() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import Array, Desc, descs, zeros
+from onnx_nodes import Array
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
@@ -58,15 +58,6 @@ def outputs(length: int, held: int) -> list[TensorRef]:
     return [float32(1, length, HEADS * HEAD), *(float32(1, KEY_HEADS, held, HEAD) for _ in range(2))]
 
 
-@pytest.mark.parametrize(("length", "past"), [(3, 0), (1, 4), (2, 3)])
-def test_a_query_sees_the_cache_and_the_keys_up_to_its_own(length: int, past: int) -> None:
-    given = inputs(length, past)
-    made = computed(node_of(NAME, given, *outputs(length, past + length), num_heads=HEADS, kv_num_heads=KEY_HEADS))
-    output, key = expected(given, past)
-    assert np.abs(made[0] - output).max() < 1e-6
-    assert np.abs(made[1][0] - key).max() == 0
-
-
 def rotated(x: Array, heads: int, cosines: Array, sines: Array, past: int) -> Array:
     parts = x.reshape(1, x.shape[1], heads, HEAD)
     a, b = parts[..., : HEAD // 2], parts[..., HEAD // 2 :]
@@ -93,42 +84,3 @@ def test_queries_and_keys_are_rotated_by_their_place_in_the_sequence() -> None:
 def test_what_directml_does_not_have_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(Unmapped, match=message):
         computed(node_of(NAME, inputs(1, 2), *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS, **change))
-
-
-# ---- as the provider makes it
-
-
-SCALE = 0.35355338  # 1 / sqrt(8), rounded to FLOAT32
-
-
-def grouped(length: int, dtype: str) -> list[Desc]:
-    """Return the descs of four heads for queries and two for keys, whose present ones have room for nine steps."""
-    keys, present = zeros(2, length, 16, dtype=dtype), zeros(2, 2, 9, 8, dtype=dtype)
-    query, lengths = zeros(2, length, 32, dtype=dtype), zeros(2, 1, dtype="int32")
-    inputs = [query, keys, keys, present, present, lengths, zeros(1, dtype="int32")]
-    return descs(NAME, inputs, query, present, present, num_heads=4, kv_num_heads=2)
-
-
-def of_groups(length: int) -> Desc:
-    return Desc(
-        "MULTIHEAD_ATTENTION1",
-        {
-            "QueryTensor": f"FLOAT32 2 {length} 32",
-            "KeyTensor": f"FLOAT32 2 {length} 16",
-            "ValueTensor": f"FLOAT32 2 {length} 16",
-            "PastSequenceLengthsTensor": "INT32 2",
-            "OutputTensor": f"FLOAT32 2 {length} 32",
-            "OutputPresentKeyTensor": "FLOAT32 2 2 9 8",
-            "OutputPresentValueTensor": "FLOAT32 2 2 9 8",
-            "Scale": SCALE,
-            "MaskFilterValue": -10000,
-            "QueryHeadCount": 4,
-            "KeyValueHeadCount": 2,
-            "MaskType": "NONE",
-        },
-        "6_3",
-    )
-
-
-def test_one_step_of_groups_is_one_desc() -> None:
-    assert grouped(1, "float32") == [of_groups(1)]

@@ -18,16 +18,6 @@ def numbers(*values: int) -> Any:
     return np.array(values, np.int64)
 
 
-def test_columns_are_folded_into_an_image() -> None:
-    made = found("Col2Im", [zeros(1, 6, 4), numbers(3, 4), numbers(2, 3)], zeros(1, 1, 3, 4), pads=[1, 0, 0, 2])
-    assert made.operator == "FOLD"
-    assert fields(made) == {
-        "WindowSizes": [2, 3], "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 0], "EndPadding": [0, 2],
-    }  # fmt: skip
-    made = found("Col2Im", [zeros(1, 6, 4), numbers(3, 4), numbers(2, 3)], zeros(1, 1, 3, 4), strides=[2, 1])
-    assert (made.fields["Strides"], made.fields["StartPadding"]) == ([2, 1], [0, 0])
-
-
 def test_a_slice_walks_a_window_up_or_down() -> None:
     made = found("Slice", [zeros(5, 4), numbers(4), numbers(0), numbers(0), numbers(-2)], zeros(2, 4))
     assert made.operator == "SLICE1"
@@ -38,21 +28,6 @@ def test_a_slice_walks_a_window_up_or_down() -> None:
         found("Slice", [zeros(5), numbers(3), numbers(1)], zeros(0))
     with pytest.raises(Unmapped, match="do not go together"):
         found("Slice", [zeros(5), numbers(3), numbers(1, 2)], zeros(1))
-
-
-def test_padding_is_by_axis_and_has_a_mode_and_a_value() -> None:
-    made = found("Pad", [X, numbers(1, 0, 0, 2), np.array(7, "f4")], zeros(3, 5), mode="constant")
-    assert made.operator == "PADDING1"
-    assert fields(made) == {
-        "PaddingMode": "CONSTANT",
-        "PaddingValueDataType": "FLOAT32",
-        "PaddingValue": 7,
-        "StartPadding": [1, 0],
-        "EndPadding": [0, 2],
-    }
-    made = found("Pad", [X, numbers(1, 2), None, numbers(-1)], zeros(2, 6), mode="reflect")
-    assert (made.fields["StartPadding"], made.fields["EndPadding"]) == ([0, 1], [0, 2])
-    assert made.fields["PaddingMode"] == "REFLECTION"
 
 
 def test_the_tensors_of_a_sequence_are_joined_without_empty_ones() -> None:

@@ -23,17 +23,6 @@ def test_statistics_of_channels_lie_along_them() -> None:
         descs("BatchNormalization", [X, *[zeros(3)] * 4], X, zeros(3), opset=9)
 
 
-def test_a_layer_is_what_follows_its_axis() -> None:
-    made = found("LayerNormalization", [X, zeros(4, 4), zeros(4)], X, axis=-2, epsilon=0.5)
-    assert made.operator == "MEAN_VARIANCE_NORMALIZATION2"
-    assert (made.fields["ScaleTensor"].shape, made.fields["BiasTensor"].shape) == ((1, 1, 4, 4), (1, 1, 1, 4))
-    assert fields(made) == {"Axes": [2, 3], "UseMean": 1, "UseVariance": 1, "Epsilon": 0.5}
-    assert made.note is None
-    made = found("LayerNormalization", [X, zeros(4)], X, zeros(2, 3, 4, 1), zeros(2, 3, 4, 1))
-    assert "BiasTensor" not in made.fields
-    assert made.note == "Mean and InvStdDev are not compared."
-
-
 @pytest.mark.parametrize(("opset", "count", "shape"), [(18, 2, (1, 2, 1, 1, 1)), (21, 6, (1, 2, 3, 1, 1))])
 def test_groups_of_channels_are_a_dimension_of_their_own(opset: int, count: int, shape: tuple[int, ...]) -> None:
     x = np.arange(2 * 6 * 4, dtype=np.float32).reshape(2, 6, 2, 2)

@@ -76,14 +76,6 @@ def test_more_than_three_dimensions_that_change_are_too_many() -> None:
         only(node_of("Resize", [zeros(1, 1, 1, 1, 1), None, scales], float32(1, 2, 2, 2, 2), mode="linear"))
 
 
-def test_a_symmetric_resize_is_around_the_middle_of_what_was_rounded() -> None:
-    """4 * 0.6 is 2.4, and 2 is 5/6 of it: the first element is 4 / 2 * 1/6 = 1/3 further inside."""
-    scales = np.array([1, 1, 0.6, 1], np.float32)
-    attributes = {"coordinate_transformation_mode": "half_pixel_symmetric", "mode": "linear"}
-    made = found("Resize", [X, None, scales], zeros(1, 1, 2, 5), **attributes)
-    assert lines(made, 2) == pytest.approx((0.6, 0.5 - 1 / 3, -0.5))
-
-
 @pytest.mark.parametrize(
     ("roi", "height", "expected"),
     [

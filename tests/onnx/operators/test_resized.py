@@ -143,11 +143,3 @@ def test_attributes_and_numbers_that_do_not_fit_are_named(
     one = node("Resize", [zeros(2, 4), None, *inputs], zeros(2, 8), opset=18, **attributes)
     with pytest.raises(Unmapped, match=f"^Resize {said}"):
         provider_steps(one)
-
-
-def test_numbers_beyond_float32_give_no_warning() -> None:
-    part = numbers(0, 3e38, 1, -3e38, dtype="float32")
-    one = node("Resize", [zeros(2, 40), part, numbers(1, 2, dtype="float32")], zeros(2, 80), opset=13,
-               coordinate_transformation_mode="tf_crop_and_resize")  # fmt: skip
-    (made,) = provider_steps(one)
-    assert made.fields["InputPixelOffsets"][-1] == float("-inf")

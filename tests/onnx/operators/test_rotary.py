@@ -17,37 +17,9 @@ X, POSITIONS = zeros(2, 5, 32), zeros(2, 5, dtype="int64")
 ANGLES = zeros(9, 4)
 
 
-def multiplied(data: str, factor: str) -> Desc:
-    return Desc("ELEMENT_WISE_MULTIPLY", {"ATensor": data, "BTensor": factor, "OutputTensor": data}, "1_0")
-
-
 def looked_up(table: str, indices: str, output: str) -> Desc:
     tensors = {"InputTensor": table, "IndicesTensor": indices, "OutputTensor": output}
     return Desc("GATHER", {**tensors, "Axis": 2, "IndexDimensions": 2}, "3_0")
-
-
-def test_halves_of_heads_are_turned() -> None:
-    """Four heads of eight elements: two halves of four, which change places."""
-    plain, data, half = "FLOAT32 2 5 4 8", "FLOAT32 2 5 4 2 4", "FLOAT32 2 5 4 1 4"
-    gather = looked_up("FLOAT32 1 1 9 4", "INT64 1 1 2 5", "FLOAT32 1 2 5 4")
-    angles = multiplied(data, f"{data} by 20 4 0 0 1")
-    signs = {"OutputTensor": "FLOAT32 2", "ValueDataType": "FLOAT32", "ValueStart": -1, "ValueDelta": 2}
-    assert descs(NAME, [X, POSITIONS, ANGLES, ANGLES], X) == [
-        Desc(
-            "ELEMENT_WISE_IDENTITY",
-            {"InputTensor": plain, "OutputTensor": plain, "ScaleBias": {"Scale": 1, "Bias": 0}},
-            "1_0",
-        ),
-        Desc("SPLIT", {"InputTensor": data, "OutputTensors": [half, half], "Axis": 3}, "3_0"),
-        gather,
-        gather,
-        Desc("FILL_VALUE_SEQUENCE", signs, "4_0"),
-        Desc("JOIN", {"InputTensors": [half, half], "OutputTensor": data, "Axis": 3}, "3_0"),
-        angles,
-        angles,
-        multiplied(data, f"{data} by 0 0 0 1 0"),
-        Desc("ELEMENT_WISE_ADD", {"ATensor": plain, "BTensor": plain, "OutputTensor": plain}, "1_0"),
-    ]
 
 
 def test_a_part_of_heads_that_come_first_is_cut_off_turned_and_joined() -> None:

@@ -36,13 +36,6 @@ def test_a_failure_is_told_with_all_that_is_known_of_it(page: str) -> None:
     assert f"Wrong elements in 1 of 2 elements, in element 1. {worst}" in text
 
 
-def test_help_and_the_rows_of_rules_are_told(page: str) -> None:
-    text = check(page).text
-    assert "help INT8 can hold whole numbers from -128 to 127" in text
-    assert "help did you mean inputs?" in text
-    assert "(REDUCE/C" in text
-
-
 def test_the_command_that_runs_a_case_again_is_told_where_it_is_known(tmp_path: Path) -> None:
     told = HtmlReport(str(tmp_path / "a.html"), RunInfo("x"), again=lambda result: f"again '{result.case.id}'")
     told.case(CaseResult(case(), "failed"))

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 from html_pages import case, check, many, report, wrong_output
-from results import failed
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.html.report import Assets, HtmlReport
-from dmlcheck.reports.records import RunInfo, Summary, Tally
-from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings
 
 
@@ -26,16 +25,6 @@ def test_the_page_is_whole_and_names_the_run(page: str) -> None:
     assert f"<title>{title} - dmlcheck {__version__}, reference</title>" in page
     assert f'<h1 class="bad">{title}</h1>' in page
     assert f"dmlcheck {__version__} Implementation reference" in read.text
-
-
-def test_only_failures_are_unfolded(page: str) -> None:
-    found = re.findall(r'<details( open)? id="c\d+" class="case (\w+)"', page)
-    assert {(is_open, outcome) for is_open, outcome in found} == {
-        (" open", "failed"),
-        (" open", "error"),
-        (" open", "xpassed"),
-        ("", "xfailed"),
-    }
 
 
 def test_a_run_of_nothing_is_a_page_too(tmp_path: Path) -> None:
@@ -66,12 +55,6 @@ def test_equal_messages_are_told_once(tmp_path: Path) -> None:
     assert '<li data-operator="GEMM">some.yaml::case-1\n' in text
     assert 'Failures <span class="count">325</span>' in text
     assert '<h1 class="bad">325 errors in 325 cases</h1>' in text
-
-
-def test_of_many_failures_the_first_are_unfolded(tmp_path: Path) -> None:
-    message = (Diagnostic("output-mismatch", "wrong", file="some.yaml", line=3, column=1),)
-    text = report(tmp_path / "a.html", many("failed", 40, diagnostics=message, outputs={"A": wrong_output()}))
-    assert re.findall(r'<details( open)? id="c\d+"', text) == [" open"] * 12 + [""] * 28
 
 
 def test_failures_by_numbers_are_told_one_by_one(tmp_path: Path) -> None:
@@ -148,17 +131,6 @@ def test_the_page_asks_for_nothing(page: str) -> None:
     assert "unsafe" not in page
 
 
-def test_every_outcome_is_counted_and_can_be_chosen(page: str) -> None:
-    read = check(page)
-    chosen = [value for tag, name, value in read.attributes if (tag, name) == ("input", "value")]
-    assert chosen == ["passed", "checked", *OUTCOMES[1:]]
-    labels = ["passed", "descs checked", *OUTCOMES[1:]]
-    for label, number in zip(labels, (1, 1, 5, 2, 1, 1, 1), strict=True):
-        assert f"<b>{number}</b> {label}</label>" in page
-    assert "REDUCE 1 1 5 2 1 0 0 infinite ULP" in read.text
-    assert "GEMM 0 0 0 0 0 1 1 2097152 ULP" in read.text
-
-
 def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Path) -> None:
     text = report(
         tmp_path / "a.html",
@@ -176,32 +148,6 @@ def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Pa
     assert "Implementation reference 1.2 (GPU 0)" in read.text
     assert "Cases 1 Accumulation FLOAT16 Inputs of products TF32" in read.text
     assert "Interrupted: the run ended before all its cases had run." in read.text
-
-
-def test_descs_that_dmlcheck_alone_checked_stand_apart(tmp_path: Path) -> None:
-    results = [CaseResult(case(), "passed"), *[CaseResult(case(f"b{n}"), "passed", is_unrun=True) for n in range(2)]]
-    text = report(tmp_path / "a.html", results)
-    read = check(text)
-    assert "<b>1</b> passed</label>" in text
-    assert '<input type="checkbox" name="outcome" value="checked"><b>2</b> descs checked</label>' in text
-    assert "operator passed descs checked failed error skipped" in read.text
-    assert "Descs checked 2" in read.text
-    assert "Passed 1" in read.text
-
-
-def test_a_run_in_which_nothing_was_computed_is_no_good_one(tmp_path: Path) -> None:
-    tally = Tally(is_of_reference=False)
-    page = HtmlReport(str(tmp_path / "a.html"), RunInfo("onnxruntime"))
-    result = CaseResult(case(), "passed", is_unrun=True)
-    tally.add(result)
-    page.case(result)
-    page.finish(tally.summary(1.0))
-    assert '<h1 class="none">Nothing was computed in 1 case</h1>' in (tmp_path / "a.html").read_text(encoding="utf-8")
-
-
-def test_the_head_counts_the_failures_that_rounded_inputs_explain(tmp_path: Path) -> None:
-    text = report(tmp_path / "a.html", [failed(consistent="TF32"), failed()])
-    assert "Consistent with TF32 inputs 1 failure" in check(text).text
 
 
 def colours(block: str) -> dict[str, str]:

@@ -18,18 +18,6 @@ def call(**given: Any) -> Call:
     return Call("op", given, (X,))
 
 
-def test_values_are_given_or_by_default() -> None:
-    made = call(x=X, n=3, list=[1, 2], word="b", on=True, padding=[1, 2, 3, 4], none=None)
-    assert (made.tensor("x"), made.optional("none"), made.output) == (X, None, X)
-    assert (made.whole("n"), made.whole("m", 5), made.number("n", 1.5), made.number("m", 1.5)) == (3, 5, 3, 1.5)
-    assert (made.numbers("list"), made.pair("list", [0, 0]), made.pair("other", [7, 7])) == ([1, 2], [1, 2], [7, 7])
-    assert made.padding() == ([1, 3], [2, 4])  # before and after height and width
-    assert (made.choice("word", {"a": 1, "b": 2}, "a"), made.choice("none", {"a": 1}, "a")) == (2, 1)
-    assert (made.flag("on"), made.flag("none"), made.flag("none", default=True)) == (True, False, True)
-    assert (made.axis("list2", 2, 1), call(axis=-1).axis("axis", 2)) == (1, 1)
-    assert call(all=[X, X]).tensors("all") == [X, X]
-
-
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
@@ -52,10 +40,3 @@ def test_what_does_not_fit_is_a_reason(asked: Any, reason: str) -> None:
     with pytest.raises(Unmapped) as refused:
         asked(made)
     assert str(refused.value) == reason
-
-
-def test_an_activation_is_a_field_where_there_is_one() -> None:
-    assert call().fused == {}
-    assert call()._replace(activation={"Type": "ACTIVATION_RELU"}).fused == {
-        "FusedActivation": {"Type": "ACTIVATION_RELU"}
-    }

@@ -6,7 +6,7 @@ import pytest
 from shipped import example_case
 
 from dmlcheck.reports.site.example import example_of
-from dmlcheck.reports.site.pictures.calculations import Asked, copied, counted_sources, in_words, value_of
+from dmlcheck.reports.site.pictures.calculations import Asked, counted_sources, in_words, value_of
 from dmlcheck.reports.site.pictures.table import pictures
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
@@ -33,19 +33,9 @@ def test_a_calculation_is_in_numbers(operator: str, texts: tuple[str, ...], resu
     assert in_words(operator, asked(result, *texts)) == expected
 
 
-def test_a_calculation_that_does_not_give_the_element_is_not_shown() -> None:
-    assert in_words("REDUCE", asked("9", "1", "2")) == "OutputTensor[0] = 9, made of 2 elements of InputTensor"
-
-
 def test_the_sources_are_counted_by_tensor_in_short_form_for_more_than_three() -> None:
     assert counted_sources({"A": 2, "B": 1, "C": 1}) == "2 elements of A, 1 element of B and 1 element of C"
     assert counted_sources({"A": 2, "B": 1, "C": 1, "D": 3}) == "elements of A (2), B (1), C (1) and D (3)"
-
-
-def test_an_index_stands_behind_what_it_chooses() -> None:
-    sources = (("InputTensor", (2,)), ("IndicesTensor", (0,)))
-    given = Asked(("OutputTensor", (0,)), sources, {("OutputTensor", (0,)): "7", sources[0]: "7", sources[1]: "2"})
-    assert copied(given) == "OutputTensor[0] = InputTensor[2], by IndicesTensor[0] = 2"
 
 
 @pytest.mark.slow

@@ -52,29 +52,3 @@ def test_an_element_is_made_of_these(
 ) -> None:
     found = of(operator)["OutputTensor", output]
     assert sorted(found) == sorted((label, index) for label, indices in expected.items() for index in indices)
-
-
-def test_an_index_changes_the_elements_that_it_chooses() -> None:
-    # OutputTensor[a, b, c] = InputTensor[0, a, IndicesTensor[0, b, c]], whose indices are 0 and 2
-    found = of("GATHER")
-    assert found["OutputTensor", (2, 0, 1)] == (("InputTensor", (0, 2, 2)), ("IndicesTensor", (0, 0, 1)))
-
-
-@pytest.mark.parametrize(
-    ("operator", "output", "expected"),
-    [
-        # the update at [0, 1], whose index is 3, and no index that could become 3 as well
-        ("SCATTER_ND", (0, 3), {("IndicesTensor", (1, 0)), ("UpdatesTensor", (0, 1))}),
-        # index 2 of an output of 4 columns, and index 5, from which another index could send its element here
-        ("MAX_UNPOOLING", (0, 0, 0, 2), {("InputTensor", (0, 0, 0, 1)), ("IndicesTensor", (0, 0, 0, 1))}),
-        ("MAX_UNPOOLING", (0, 0, 2, 0), set()),
-        # both indices, also the one that one other value leaves where it is: beyond the end is the end
-        ("GATHER_ND", (0, 0), {("InputTensor", (1, 2)), ("IndicesTensor", (0, 0)), ("IndicesTensor", (0, 1))}),
-    ],
-)
-def test_an_index_of_another_element_has_no_part(operator: str, output: tuple[int, ...], expected: set[Place]) -> None:
-    assert set(of(operator)["OutputTensor", output]) == expected
-
-
-def test_a_filled_element_has_no_source() -> None:
-    assert of("PADDING1")["OutputTensor", (0, 0)] == ()

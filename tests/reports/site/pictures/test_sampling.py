@@ -8,7 +8,7 @@ from shipped import example_case
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.pictures.reads import Shown
-from dmlcheck.reports.site.pictures.sampling import region_of, resampled, row_of, sampled, shares_of
+from dmlcheck.reports.site.pictures.sampling import region_of, resampled, row_of, sampled
 from dmlcheck.specs.load import load_spec
 
 
@@ -45,12 +45,6 @@ def test_lines_of_a_gradient_say_where_it_is_added() -> None:
     (picture,) = resampled(shown("RESAMPLE_GRAD1"))
     assert picture.lines[1] == ("[1]", "x = 0.5: 2 to OutputGradientTensor[0]")
     assert picture.lines[2] == ("[2]", "x = 1: 4 to OutputGradientTensor[1]")
-
-
-def test_the_edge_element_has_the_weights_of_those_outside() -> None:
-    assert shares_of(-0.25, 2, is_linear=True) == [(0, 1.0)]
-    assert shares_of(0.25, 2, is_linear=True) == [(0, 0.75), (1, 0.25)]
-    assert shares_of(1.5, 2, is_linear=False) == [(1, 1.0)]
 
 
 def test_a_region_has_one_sample_in_the_middle_of_each_part() -> None:

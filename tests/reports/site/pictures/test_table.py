@@ -9,7 +9,7 @@ from shipped import example_case
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.reports.site.example import example_of
 from dmlcheck.reports.site.pictures.reads import Picture, Shown
-from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, GateCell, Part, gated, gru, lstm, pictures, rnn
+from dmlcheck.reports.site.pictures.table import DRAWINGS, WITHOUT, GateCell, gated, pictures, rnn
 from dmlcheck.specs.about import FAMILIES, load_about
 from dmlcheck.specs.load import load_spec, operator_names
 
@@ -85,22 +85,6 @@ def test_a_caption_tells_how_many_elements_are_drawn(operator: str, count: int, 
 
 
 # ---- gates of recurrent cells, with numbers worked out by hand
-
-
-def values(parts: list[Part]) -> dict[str, float]:
-    return {part.name: part.value for part in parts}
-
-
-def test_lstm_has_four_gates() -> None:
-    # i = 2 * 1 + 1 * 10 = 12, o = 24, f = 36, g = 48; C = 36 * 5 + 12 * 48 = 756, H = 24 * 756 = 18144
-    found = values(lstm(GateCell(2, [1, 2, 3, 4], [10, 20, 30, 40], 1, 5)))
-    assert found == {"X": 2, "H before": 1, "C before": 5, "i": 12, "o": 24, "f": 36, "g": 48, "C": 756, "H": 18144}
-
-
-def test_gru_mixes_the_state_with_a_candidate() -> None:
-    # z = 0.5, r = 2 * 0.5 = 1, n = 2 * 3 + 1 * 4 * 2 = 14, H = 0.5 * 14 + 0.5 * 4 = 9
-    found = values(gru(GateCell(2, [0.25, 0.5, 3], [0, 0, 2], 4)))
-    assert found == {"X": 2, "H before": 4, "z": 0.5, "r": 1, "n": 14, "H": 9}
 
 
 def test_rnn_has_no_gate() -> None:
