@@ -211,7 +211,7 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
 
 def _require_onnx() -> None:
     """Refuse to draw graphs without the package that makes models."""
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     try:
@@ -233,7 +233,6 @@ def _at_level(named: tuple[str, ...], level: str) -> list[str]:
 def _run(
     asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, bench: Callable[[], Bench]
 ) -> Exit:
-    """Run a campaign and print its findings and its end."""
     from dmlcheck.fuzzing.finding_files import FindingFiles
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
 

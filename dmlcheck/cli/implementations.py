@@ -95,7 +95,7 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
     if address and jobs > 1:
         text = f"-j {jobs} is for processes of this machine; the cluster at {address} has workers of its own"
         raise click.UsageError(text)
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.processes.cluster import Cluster
 
     cluster = Cluster(address, jobs if jobs > 1 else memory.cores())

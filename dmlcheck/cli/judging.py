@@ -13,7 +13,7 @@ from dmlcheck.cli.implementations import implementation_option
 from dmlcheck.cli.options import judged_version_option, level_option
 from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.reports.again import quoted
+from dmlcheck.reports.failure import quoted
 from dmlcheck.running.events import DEFAULT_TIMEOUT
 from dmlcheck.running.settings import Settings
 

@@ -209,7 +209,6 @@ def _word_of(report: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str
 
 
 def _words_of(report: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return the words of a list that a report may have under a key."""
     return tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, key, (list,), []))
 
 

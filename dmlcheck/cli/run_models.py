@@ -127,7 +127,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     if len(paths) > 1:
         raise click.UsageError("a model is run by itself: name one, and nothing else")
     _leave_cores_to_nodes()
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     try:
@@ -169,7 +169,7 @@ def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> l
 
 def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
     """Return why models do not run along with cases, None if they do."""
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     if is_elsewhere or plan.shard is not None or not plan.selection.is_all:

@@ -150,7 +150,6 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
 
 
 def _nothing(error: Exception, implementation: Any) -> NoOutputs:
-    """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):
         return NoOutputs(f"{_UNSUPPORTED}: {error}")
     if isinstance(error, NoDevice):

@@ -9,7 +9,7 @@ from fused_patterns import ADDED, also, fast_gelu, gelu, layer_norm, then, vecto
 from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
 
 import dmlcheck
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.formats.registry import opened
 from dmlcheck.models.legality import ModelResult, validated_file, validated_model
 from dmlcheck.running.legality import LevelRequest

@@ -13,8 +13,7 @@ import numpy as np
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.files.npy import npy_bytes
-from dmlcheck.folders.export_folder import Folder, tensor_file
-from dmlcheck.folders.exporting import Exported, each, ready
+from dmlcheck.folders.export_folder import Exported, Folder, each, ready, tensor_file
 from dmlcheck.formats.dxdispatch.descs import OUTPUTS, desc_of, outputs_of, unsupported
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.scripts import README, RUN_CMD, RUN_SH
