@@ -14,7 +14,7 @@ from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.options import complete_files
-from dmlcheck.cli.run_options import Memory, dim_option, no_model_has, rounded_or_given_inputs, seed_option
+from dmlcheck.cli.run_options import as_memory, dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.files.document import Document
 from dmlcheck.formats.find import Target, split_case
 from dmlcheck.formats.registry import binary_format, read_file
@@ -84,7 +84,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     ),
     click.option(
         "--keep-memory",
-        type=Memory(),
+        type=as_memory,
         metavar="SIZE",
         default=_KEEP_MEMORY,
         help="Models: with --whole or --bisect, the memory for kept tensors; --whole keeps more by more runs. "
