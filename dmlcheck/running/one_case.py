@@ -283,9 +283,9 @@ def _of_refusal(case: Case, run: Run) -> Ending:
         return ending_without_outputs(answer)
     if isinstance(answer, NoOutputs):
         return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
-    if answer.words is None:
+    if answer is None:
         return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, implementation),))
-    return Ending(PASSED, f"refused: {cut(' '.join(answer.words.split()), _MOST_WORDS)}")
+    return Ending(PASSED, f"refused: {cut(' '.join(answer.split()), _MOST_WORDS)}")
 
 
 def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:
