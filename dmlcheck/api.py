@@ -17,7 +17,7 @@ from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level, parse_version
 from dmlcheck.validation import deviations
-from dmlcheck.validation.releases import is_accepted
+from dmlcheck.validation.deviations import is_accepted
 
 if TYPE_CHECKING:
     import numpy as np

@@ -177,7 +177,7 @@ class _JsonFile:
         if not is_replaceable(path, JSON_HEAD):
             problem = "is there, and is no earlier report of this kind; remove it, or name another file"
             raise pytest.UsageError(f"--dmlcheck-json {path} {problem}")
-        from dmlcheck.reports.again import again
+        from dmlcheck.reports.failure import again
 
         self.info = _info(config, said)
         try:
@@ -360,7 +360,6 @@ class CaseItem(pytest.Item):
     """One case."""
 
     def __init__(self, *, case: Case | None, problems: tuple[Diagnostic, ...], document: Any, **more: Any) -> None:
-        """Keep the cases of the file."""
         super().__init__(**more)
         self.case = case
         self.problems = problems
@@ -412,7 +411,6 @@ class CaseItem(pytest.Item):
             raise CaseFailure(failure_text(result, self._again), reason_text(result))
 
     def _result(self, case: Case) -> CaseResult:
-        """Return the result of a case, after the expectations."""
         from dmlcheck.running.expectations import expected_result
 
         # It is made once for each process.
@@ -434,7 +432,7 @@ class CaseItem(pytest.Item):
 
     def _again(self, result: CaseResult) -> str:
         """Return the command that runs the case again, outside of pytest."""
-        from dmlcheck.reports.again import again
+        from dmlcheck.reports.failure import again
 
         info = _info(self.config)._replace(shard=None)
         file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
@@ -479,7 +477,6 @@ _RUNNER = pytest.StashKey[Runner]()
 
 
 def _settings(config: pytest.Config) -> Settings:
-    """Return the settings of the options."""
     from dmlcheck.reference.limits.precision import Precision
     from dmlcheck.running.settings import EXPECTED_WITHIN, Settings
 

@@ -32,7 +32,7 @@ from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.specs.names import NEWEST_LEVEL, RELEASES
 from dmlcheck.validation import check
-from dmlcheck.validation.releases import is_accepted
+from dmlcheck.validation.deviations import is_accepted
 
 FOLDER = Path(__file__).parent / "implementations" / "directml"
 SHIPPED, DESCS = FOLDER / "answers.txt.gz", FOLDER / "descs.txt.gz"

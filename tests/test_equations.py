@@ -16,10 +16,9 @@ from shipped import example_case
 
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.registry import read_file
-from dmlcheck.specs.about import load_about
+from dmlcheck.specs.about import Recipe, load_about
 from dmlcheck.specs.load import data_folder, load_spec, operator_names
 from dmlcheck.specs.names import integer_range
-from dmlcheck.specs.recipes import Recipe
 
 SYMBOLS = {"x": "InputTensor", "a": "ATensor", "b": "BTensor", "g": "InputGradientTensor", "e": "ExponentTensor"}
 FAMILIES = ("activations", "arithmetic", "functions", "rounding", "comparisons", "bits")

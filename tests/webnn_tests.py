@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dmlcheck
-from dmlcheck.folders.exporting import Imported
+from dmlcheck.folders.export_folder import Imported
 from dmlcheck.formats.webnn.importer import import_
 
 Tensor = dict[str, Any]

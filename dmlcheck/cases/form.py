@@ -32,26 +32,18 @@ def _is_matrix(value: Any) -> bool:
     return type(value) is dict and all(type(values) is list and values for values in value.values())
 
 
-def _is_level(value: Any) -> bool:
-    return parse_level(value) is not None
-
-
-def _is_tolerance(value: Any) -> bool:
-    return value == "exact" or next(_tolerance_findings(value), None) is None
-
-
 _A_TOLERANCE = "exact, or a mapping with ulp, absolute or relative"
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "name": (is_text, "text that is not empty"),
     "operator": (is_text, "the name of an operator"),
-    "feature_level": (_is_level, f"one of {' '.join(LEVELS)}"),
+    "feature_level": (lambda value: parse_level(value) is not None, f"one of {' '.join(LEVELS)}"),
     "desc": (_is_mapping, "a mapping of fields to values"),
     "inputs": (_is_mapping, "a mapping of tensors to values"),
     "outputs": (_is_mapping, "a mapping of tensors to values"),
     "invalid": (_is_texts, "a list of rules or constraints"),
     "source": (is_text, "text that is not empty"),
     "tags": (_is_texts, "a list of text"),
-    "tolerance": (_is_tolerance, _A_TOLERANCE),
+    "tolerance": (lambda value: value == "exact" or next(_tolerance_findings(value), None) is None, _A_TOLERANCE),
     "matrix": (_is_matrix, "a mapping of variables to lists of one value or more"),
     "note": (is_text, "text that is not empty"),
 }

@@ -205,7 +205,6 @@ def matrix_findings(template: Template, variables: Variables, file: str, room: i
 
 
 def _copied(template: Template) -> Iterator[tuple[Path, Any]]:
-    """Yield the parts of a template that are copied for a combination, each with its path."""
     seen: set[Template] = set()
     todo = [_parts(template, ())]
     while todo:
@@ -220,7 +219,6 @@ def _copied(template: Template) -> Iterator[tuple[Path, Any]]:
 
 
 def _parts(template: Template, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Yield the parts of a template, each with its path."""
     for key, part in template.parts.items():
         yield (*path, key), part
 

@@ -331,7 +331,7 @@ def read_expected(
     values = yield from read_values(label, tensor, _changed(raw, _without_any), path, source)
     if values is None:
         return None, None
-    marks = yield from read_values(label, tensor, _changed(raw, _mark), path, source)
+    marks = yield from read_values(label, tensor, _changed(raw, lambda element: int(is_any(element))), path, source)
     return values, None if marks is None else marks != 0
 
 
@@ -353,7 +353,3 @@ def _changed(raw: Any, change: Callable[[Any], Any]) -> Any:
 
 def _without_any(element: Any) -> Any:
     return 0 if is_any(element) else element
-
-
-def _mark(element: Any) -> int:
-    return int(is_any(element))

@@ -233,7 +233,6 @@ class FileOrigin(NamedTuple):
 
 
 def _depth(value: Any, path: Path) -> int:
-    """Return how many steps of a path a value has."""
     for depth, step in enumerate(path):
         if not _has(value, step):
             return depth

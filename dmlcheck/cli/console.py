@@ -32,7 +32,6 @@ class Streams:
     """The standard streams of a command: which are closed, whether output was lost, how many problems were reported."""
 
     def __init__(self) -> None:
-        """Begin with both open."""
         self.left: list[IO[str]] = []
         self.is_output_lost = False
         self.problems: dict[str, int] = {}  # problems reported, by file
@@ -144,7 +143,6 @@ class Console:
     """The output of a command: with colour, tables and progress on a terminal."""
 
     def __init__(self) -> None:
-        """Look at standard output."""
         self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         context = click.get_current_context(silent=True)
         asked: str = "auto" if context is None else context.find_root().meta.get(COLOUR, "auto")

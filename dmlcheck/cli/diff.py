@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.console import print_json, print_page
-from dmlcheck.cli.options import Level, complete_levels, examples, format_option
+from dmlcheck.cli.options import as_level, complete_levels, examples, format_option
 from dmlcheck.inspection.level_diff import differences
 from dmlcheck.reports.level_diff import diff_dict, diff_lines
 from dmlcheck.specs.load import load_spec, operator_names
@@ -18,8 +18,8 @@ from dmlcheck.specs.names import LEVEL_ORDER
         "diff 3_0 4_1 --format json",
     )
 )
-@click.argument("low", type=Level(), metavar="LEVEL", shell_complete=complete_levels)
-@click.argument("high", type=Level(), metavar="LEVEL", shell_complete=complete_levels)
+@click.argument("low", type=as_level, metavar="LEVEL", shell_complete=complete_levels)
+@click.argument("high", type=as_level, metavar="LEVEL", shell_complete=complete_levels)
 @format_option
 def diff(*, low: str, high: str, form: str) -> None:
     """Print everything that the higher of two feature levels accepts and the lower does not, operator by operator."""

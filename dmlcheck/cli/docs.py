@@ -11,8 +11,7 @@ from dmlcheck.cli.console import say
 from dmlcheck.cli.folder import folder_option, written
 from dmlcheck.cli.options import examples
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.folders.export_folder import Folder
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import Folder, MissingRequirement
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case

@@ -14,9 +14,8 @@ from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.run_options import dim_option, seed_option
 from dmlcheck.cli.selection import check_is_file, check_option, check_taken, selector
-from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import key
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.formats.find import located, split_case
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.reports.diagnostics import ReportedMistakes, at_pointer
@@ -89,20 +88,16 @@ def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
                 write("---")
                 names.clear()
             names |= printed
-        _print_one(one, file.document, reported)
+        problems = reported.new(one.diagnostics, one.name or file.document.name)
+        Console().problems((each if each.line else at_pointer(each) for each in problems), file.document)
+        if one.remark is not None:
+            say(f"# {one.remark}" if one.name is None else f"# {one.name}: {one.remark}")
+        if one.nothing is not None:
+            say(f"dmlcheck: {one.nothing}", to_errors=True)
+        if one.outputs:
+            print_pieces(evaluated_text(one))
         ends.add(_end(one))
     return next((end for end in (Exit.WRONG_INPUT, Exit.FAILED, Exit.GOOD) if end in ends), Exit.NOTHING_CHECKED)
-
-
-def _print_one(one: Evaluated, document: Document, reported: ReportedMistakes) -> None:
-    problems = reported.new(one.diagnostics, one.name or document.name)
-    Console().problems((each if each.line else at_pointer(each) for each in problems), document)
-    if one.remark is not None:
-        say(f"# {one.remark}" if one.name is None else f"# {one.name}: {one.remark}")
-    if one.nothing is not None:
-        say(f"dmlcheck: {one.nothing}", to_errors=True)
-    if one.outputs:
-        print_pieces(evaluated_text(one))
 
 
 def _end(one: Evaluated) -> Exit:

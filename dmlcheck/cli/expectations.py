@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import re
 import sys
-from typing import TYPE_CHECKING
+import textwrap
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -13,19 +17,21 @@ from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.files import yaml
-from dmlcheck.running.expectations import Expectations, read_expectations
+from dmlcheck.files.document import Document
+from dmlcheck.running.expectations import (
+    EXPECTED,
+    Entries,
+    Entry,
+    Expectations,
+    Names,
+    for_files,
+    names_of,
+    read_expectations,
+)
+from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 if TYPE_CHECKING:
     from dmlcheck.reports.reading import Head
-import re
-import textwrap
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
-
-from dmlcheck.files.document import Document
-from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Names, for_files, names_of
-from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 
 @click.group(epilog=examples("expectations update report.json known.yaml"))

@@ -15,7 +15,7 @@ from dmlcheck.cli.folder import folder_option, written
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import select, selector
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.folders.exporting import Exported
+from dmlcheck.folders.export_folder import Exported
 from dmlcheck.formats.registry import takers
 
 

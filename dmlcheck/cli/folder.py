@@ -9,8 +9,7 @@ import click
 
 from dmlcheck.cli.console import say
 from dmlcheck.cli.options import complete_files
-from dmlcheck.folders.export_folder import Occupied, check
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement, Occupied, check
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.run_options import Jobs, Seconds, rounding_option
+from dmlcheck.cli.run_options import as_jobs, as_seconds, rounding_option
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.drawing.where import DATA_TYPE, Where
 from dmlcheck.folders.export_folder import Occupied, check
@@ -43,7 +43,7 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     )
 )
 @click.argument("operators", nargs=-1, metavar="[OPERATOR]...", shell_complete=complete_operators)
-@click.option("--seconds", type=Seconds(), metavar="N", help="Draw for N seconds. Default: 60, without --examples.")
+@click.option("--seconds", type=as_seconds, metavar="N", help="Draw for N seconds. Default: 60, without --examples.")
 @click.option("--examples", type=click.IntRange(min=1), metavar="N", help="Draw N descs in all.")
 @click.option(
     "--seed",
@@ -90,7 +90,9 @@ _SECONDS = 60.0  # where neither --seconds nor --examples says when to stop
     help="Known results of this implementation, by the ids of their findings.",
 )
 @executor_option
-@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Draw in N processes; auto: one for each core.")
+@click.option(
+    "-j", "--jobs", type=as_jobs, default=1, metavar="N", help="Draw in N processes; auto: one for each core."
+)
 @rounding_option
 @judging_options
 def fuzz(
@@ -211,7 +213,7 @@ def _judged(judging: Judging, cluster: Cluster | None, *, with_invalid: bool, is
 
 def _require_onnx() -> None:
     """Refuse to draw graphs without the package that makes models."""
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     try:
@@ -233,7 +235,6 @@ def _at_level(named: tuple[str, ...], level: str) -> list[str]:
 def _run(
     asked: CampaignRequest, judging: Judging, known: KnownFindings, judged: str, bench: Callable[[], Bench]
 ) -> Exit:
-    """Run a campaign and print its findings and its end."""
     from dmlcheck.fuzzing.finding_files import FindingFiles
     from dmlcheck.reports.fuzzing import head_lines, progress_text, summary_lines
 

@@ -60,25 +60,24 @@ def check_version(implementation: Implementation, version: str | None) -> None:
 _LOCAL, _DASK = "local", "dask"
 
 
-class ExecutorParam(click.ParamType):  # type: ignore[type-arg]
-    """Where cases run: None for processes of the run, else the address of dask's scheduler, "" for a local one."""
+def as_executor(value: Any) -> str | None:
+    """Return where cases run: None for processes of the run, else the address of dask's scheduler, "" for a local one.
 
-    name = "executor"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | None:
-        """Return the address."""
-        kind, colon, address = str(value).partition(":")
-        if kind == _LOCAL and not colon:
-            return None
-        if kind == _DASK and bool(colon) == bool(address):
-            return address
-        help = "write local, dask, or dask:ADDRESS such as dask:tcp://host:8786"
-        return self.fail(f"{value!r} is no executor; {help}", param, ctx)
+    BadParameter for anything else.
+    """
+    kind, colon, address = str(value).partition(":")
+    if kind == _LOCAL and not colon:
+        return None
+    if kind == _DASK and bool(colon) == bool(address):
+        return address
+    raise click.BadParameter(
+        f"{value!r} is no executor; write local, dask, or dask:ADDRESS such as dask:tcp://host:8786"
+    )
 
 
 executor_option = click.option(
     "--executor",
-    type=ExecutorParam(),
+    type=as_executor,
     default=_LOCAL,
     metavar="local|dask[:ADDRESS]",
     shell_complete=completing(lambda: (_LOCAL, _DASK)),
@@ -95,7 +94,7 @@ def cluster_of(address: str | None, jobs: int) -> Iterator[Cluster | None]:
     if address and jobs > 1:
         text = f"-j {jobs} is for processes of this machine; the cluster at {address} has workers of its own"
         raise click.UsageError(text)
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.processes.cluster import Cluster
 
     cluster = Cluster(address, jobs if jobs > 1 else memory.cores())

@@ -16,7 +16,7 @@ from dmlcheck.cli.run_options import dim_option, inputs_option, seed_option
 from dmlcheck.cli.selection import check_option
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Document
-from dmlcheck.folders.exporting import Imported
+from dmlcheck.folders.export_folder import Imported
 from dmlcheck.formats.find import search
 from dmlcheck.formats.registry import Format, Opened, binary_format, importers
 from dmlcheck.reports.diagnostics import at_pointer
@@ -68,7 +68,6 @@ def import_(
 
 
 def _print(imported: Imported) -> None:
-    """Print the result for a file."""
     if imported.document is not None:
         problems = imported.problems if imported.document.text else map(at_pointer, imported.problems)
         Console().problems(problems, imported.document)
@@ -79,7 +78,6 @@ def _print(imported: Imported) -> None:
 
 
 def _imported(form: str, found: list[tuple[str, Format]], folder: str, options: dict[str, Any]) -> list[Imported]:
-    """Import files of one format."""
     (first, source), others = found[0], found[1:]
     other = next(((file, one) for file, one in others if one != source), None)
     if other is not None:

@@ -25,7 +25,6 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.is_held = False
         self.is_pending = False
         self.before: dict[int, Any] = {}

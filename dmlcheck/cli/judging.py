@@ -11,9 +11,9 @@ import click
 
 from dmlcheck.cli.implementations import implementation_option
 from dmlcheck.cli.options import judged_version_option, level_option
-from dmlcheck.cli.run_options import Seconds, accumulate_option, algorithms_option
+from dmlcheck.cli.run_options import accumulate_option, algorithms_option, as_seconds
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.reports.again import quoted
+from dmlcheck.reports.failure import quoted
 from dmlcheck.running.events import DEFAULT_TIMEOUT
 from dmlcheck.running.settings import Settings
 
@@ -59,7 +59,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     judged_version_option,
     click.option(
         "--timeout",
-        type=Seconds(),
+        type=as_seconds,
         metavar="SECONDS",
         default=DEFAULT_TIMEOUT,
         help="The most seconds that one draw may take; 0: any number. Default: 60.",

@@ -27,6 +27,7 @@ from dmlcheck.reports.reading import (
     ReportError,
     case_result,
     read_report,
+    texts_of,
     value_of,
 )
 from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
@@ -208,11 +209,6 @@ def _word_of(report: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str
     return found
 
 
-def _words_of(report: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return the words of a list that a report may have under a key."""
-    return tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, key, (list,), []))
-
-
 def _info_of(shard: _Shard) -> RunInfo:
     report = shard.report
     try:
@@ -221,7 +217,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             precision=Precision(
                 _word_of(report, "accumulate", ("float32", "float16")).upper(),
                 _word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
-                _words_of(report, "algorithms"),
+                texts_of(report, "algorithms", []),
             ),
             is_strict=report.get("strict") is True,
             directml_version=value_of(report, "directml_version", TEXT_OR_NONE),
@@ -234,7 +230,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             device=value_of(report, "device", TEXT_OR_NONE) or "",
             warn_above=value_of(report, "warn_above", NUMBER_OR_NONE),
             compared_to=_earlier(report.get("compared_to")),
-            options=_words_of(report, "options"),
+            options=texts_of(report, "options", []),
             is_selection=report.get("selection") is True,
         )
     except (AttributeError, TypeError):

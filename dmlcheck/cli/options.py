@@ -40,36 +40,26 @@ def complete_files(_: click.Context, __: click.Parameter, word: str) -> list[Com
     return [CompletionItem(word, type="file")]
 
 
-class Level(click.ParamType):  # type: ignore[type-arg]
-    """A feature level, however it is spelt."""
-
-    name = "level"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the level's short name."""
-        level = parse_level(value)
-        if level is None:
-            nearest = nearest_level(value)
-            hint = f"; the nearest is {nearest}" if nearest else ""
-            self.fail(f"{value!r} is not a feature level{hint}; the levels are {' '.join(LEVELS)}", param, ctx)
-        return level
+def as_level(value: Any) -> str:
+    """Return the short name of a feature level, however it is spelt; BadParameter for none."""
+    found = parse_level(value)
+    if found is None:
+        nearest = nearest_level(value)
+        hint = f"; the nearest is {nearest}" if nearest else ""
+        raise click.BadParameter(f"{value!r} is not a feature level{hint}; the levels are {' '.join(LEVELS)}")
+    return found
 
 
-class VersionParam(click.ParamType):  # type: ignore[type-arg]
-    """A version of DirectML."""
-
-    name = "version"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the version as it was given."""
-        if parse_version(str(value)) is None:
-            self.fail(f"{value!r} is not a version of DirectML; write 1.8.0", param, ctx)
-        return str(value)
+def as_version(value: Any) -> str:
+    """Return a version of DirectML as it was given; BadParameter for none."""
+    if parse_version(str(value)) is None:
+        raise click.BadParameter(f"{value!r} is not a version of DirectML; write 1.8.0")
+    return str(value)
 
 
 def version_option(help: str) -> Callable[[Any], Any]:
     """Return the option that names a version of DirectML."""
-    return click.option("--directml-version", type=VersionParam(), metavar="VERSION", help=help)
+    return click.option("--directml-version", type=as_version, metavar="VERSION", help=help)
 
 
 judged_version_option = version_option(
@@ -79,7 +69,7 @@ complete_levels = completing(lambda: LEVELS)
 level_option = click.option(
     "--feature-level",
     "level",
-    type=Level(),
+    type=as_level,
     metavar="LEVEL",
     help="A DML_FEATURE_LEVEL: 4_1, 4.1 or 0x4100.",
     shell_complete=complete_levels,

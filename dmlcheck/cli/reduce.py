@@ -12,9 +12,9 @@ from dmlcheck.cli.implementations import check_version, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.run_options import Seconds, dim_option, no_model_has, rounded_or_given_inputs, seed_option
+from dmlcheck.cli.run_options import as_seconds, dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.cli.selection import check_is_file, check_option
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.formats.find import located, split_case
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.implementations import Unavailable
@@ -41,7 +41,7 @@ _SECONDS = 60.0
 )
 @click.option(
     "--seconds",
-    type=Seconds(),
+    type=as_seconds,
     metavar="N",
     default=_SECONDS,
     help="How long to look for something simpler; 0: to the end. Default: 60.",

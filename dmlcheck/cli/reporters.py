@@ -14,8 +14,7 @@ import click
 from dmlcheck.cli.console import Console, say, write_command
 from dmlcheck.cli.options import colour_option, complete_files
 from dmlcheck.formats.find import real_path
-from dmlcheck.reports.again import again
-from dmlcheck.reports.failure import Again
+from dmlcheck.reports.failure import Again, again
 from dmlcheck.reports.files import JSON_HEAD, is_replaceable
 from dmlcheck.reports.records import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import ConciseReport, TextReport

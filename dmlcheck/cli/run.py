@@ -42,7 +42,15 @@ from dmlcheck.cli.run_models import (
     models_that_run,
     print_nodes,
 )
-from dmlcheck.cli.run_options import DataTypeParam, Jobs, Number, Seconds, Shard, accumulate_option, algorithms_option
+from dmlcheck.cli.run_options import (
+    Number,
+    accumulate_option,
+    algorithms_option,
+    as_data_type,
+    as_jobs,
+    as_seconds,
+    as_shard,
+)
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
 from dmlcheck.formats.find import Target
 from dmlcheck.implementations import KINDS, require_models
@@ -201,7 +209,7 @@ class Options(NamedTuple):
 @click.option(
     "--type",
     "types",
-    type=DataTypeParam(),
+    type=as_data_type,
     multiple=True,
     metavar="TYPE",
     shell_complete=completing(lambda: DATA_TYPES),
@@ -261,7 +269,7 @@ class Options(NamedTuple):
     "-j",
     "-n",
     "--jobs",
-    type=Jobs(),
+    type=as_jobs,
     metavar="N",
     help="Run in N processes; auto: one for each core. Default: auto if the reference has work for more than two "
     "seconds, else 1.",
@@ -269,12 +277,12 @@ class Options(NamedTuple):
 @executor_option
 @click.option(
     "--timeout",
-    type=Seconds(),
+    type=as_seconds,
     metavar="SECONDS",
     default=DEFAULT_TIMEOUT,
     help="The most seconds that a case may take; 0: any number. Default: 60.",
 )
-@click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
+@click.option("--shard", type=as_shard, metavar="I/N", help="Run one of N parts of the cases.")
 @click.option(
     "--expectations",
     "expected",

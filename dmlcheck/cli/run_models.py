@@ -14,7 +14,7 @@ from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import made
 from dmlcheck.cli.options import complete_files
-from dmlcheck.cli.run_options import Memory, dim_option, no_model_has, rounded_or_given_inputs, seed_option
+from dmlcheck.cli.run_options import as_memory, dim_option, no_model_has, rounded_or_given_inputs, seed_option
 from dmlcheck.files.document import Document
 from dmlcheck.formats.find import Target, split_case
 from dmlcheck.formats.registry import binary_format, read_file
@@ -84,7 +84,7 @@ _OPTIONS: list[Callable[[Any], Any]] = [
     ),
     click.option(
         "--keep-memory",
-        type=Memory(),
+        type=as_memory,
         metavar="SIZE",
         default=_KEEP_MEMORY,
         help="Models: with --whole or --bisect, the memory for kept tensors; --whole keeps more by more runs. "
@@ -127,7 +127,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     if len(paths) > 1:
         raise click.UsageError("a model is run by itself: name one, and nothing else")
     _leave_cores_to_nodes()
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     try:
@@ -169,7 +169,7 @@ def models_that_run(found: list[Target], plan: Plan, *, is_elsewhere: bool) -> l
 
 def _why_no_models(plan: Plan, *, is_elsewhere: bool) -> str | None:
     """Return why models do not run along with cases, None if they do."""
-    from dmlcheck.folders.exporting import MissingRequirement
+    from dmlcheck.folders.export_folder import MissingRequirement
     from dmlcheck.onnx.exporter import require
 
     if is_elsewhere or plan.shard is not None or not plan.selection.is_all:

@@ -21,93 +21,69 @@ _MEMORY = r"(\d{1,15}) ?(b|kib|mib|gib|kb|mb|gb)?"
 _UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
-class Jobs(click.ParamType):  # type: ignore[type-arg]
-    """A number of processes, or `auto`."""
-
-    name = "jobs"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
-        if value == "auto":
-            return memory.cores()
-        try:
-            number = int(value)
-        except ValueError:
-            number = 0
-        if number < 1:
-            self.fail(f"{value!r} is not a number of processes; write 1 or more, or auto", param, ctx)
-        return number
+# ---- the types of options: each returns the value of a text, or raises BadParameter with what would be taken
 
 
-class Shard(click.ParamType):  # type: ignore[type-arg]
-    """A part of a case set: `2/5`."""
-
-    name = "shard"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Return its number and how many there are."""
-        shard = parse_shard(str(value))
-        return shard or self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
-
-
-class DataTypeParam(click.ParamType):  # type: ignore[type-arg]
-    """A data type of tensors, however it is spelt."""
-
-    name = "type"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the type without its prefix."""
-        found = parse_type(str(value))
-        if found is not None:
-            return found
-        from dmlcheck.specs.search import type_help
-
-        help = type_help(str(value)) or f"there are {', '.join(DATA_TYPES)}"
-        return self.fail(f"{value!r} is not a data type; {help}", param, ctx)
+def as_jobs(value: Any) -> int:
+    """Return a number of processes; `auto` is as many as there are cores."""
+    if value == "auto":
+        return memory.cores()
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise click.BadParameter(f"{value!r} is not a number of processes; write 1 or more, or auto")
+    return number
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A time, 0 for none; one of more than a week, which no case takes and no system waits for at once, is a week."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds."""
-        seconds = float(click.FLOAT.convert(value, param, ctx))
-        if seconds >= 0:
-            return min(seconds, _WEEK)
-        return self.fail(f"{value!r} is not a time; write a number of seconds, or 0 for no limit", param, ctx)
+def as_shard(value: Any) -> tuple[int, int]:
+    """Return the number of a part of a case set, and how many there are: of `2/5`."""
+    found = parse_shard(str(value))
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three")
+    return found
 
 
-class Dimension(click.ParamType):  # type: ignore[type-arg]
-    """The size of a symbolic dimension: `batch=1`, or by its place in an input: `x:0=1`."""
+def as_data_type(value: Any) -> str:
+    """Return a data type of tensors without its prefix, however it is spelt."""
+    found = parse_type(str(value))
+    if found is not None:
+        return found
+    from dmlcheck.specs.search import type_help
 
-    name = "dimension"
-
-    def __init__(self, most: int = 10**9 - 1) -> None:
-        """Take sizes up to `most`."""
-        self.most = most
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        """Return its name and its size."""
-        name, _, size = str(value).rpartition("=")
-        is_number = size.isascii() and size.isdigit() and len(size) <= len(str(self.most))
-        if name and is_number and int(size) <= self.most:
-            return name, int(size)
-        return self.fail(f"{value!r} is not NAME=SIZE, where SIZE is a whole number up to {self.most}", param, ctx)
+    help = type_help(str(value)) or f"there are {', '.join(DATA_TYPES)}"
+    raise click.BadParameter(f"{value!r} is not a data type; {help}")
 
 
-class Memory(click.ParamType):  # type: ignore[type-arg]
-    """An amount of memory: `512MiB`, `2GiB`, or a number of bytes."""
+def as_seconds(value: Any) -> float:
+    """Return a time, 0 for none; one of more than a week, which no case takes and no system waits for, is a week."""
+    found = float(click.FLOAT.convert(value, None, None))
+    if found >= 0:
+        return min(found, _WEEK)
+    raise click.BadParameter(f"{value!r} is not a time; write a number of seconds, or 0 for no limit")
 
-    name = "memory"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the bytes."""
-        found = re.fullmatch(_MEMORY, str(value), re.IGNORECASE)
-        if found is None or not int(found[1]):
-            self.fail(f"{value!r} is not an amount of memory; write 512MiB or 2GiB", param, ctx)
-        return int(found[1]) * _UNITS[(found[2] or "b").lower()]
+def as_dimension(value: Any, most: int = 10**9 - 1) -> tuple[str, int]:
+    """Return the name and the size, up to `most`, of a symbolic dimension: of `batch=1`, or `x:0=1` by its place."""
+    name, _, size = str(value).rpartition("=")
+    is_number = size.isascii() and size.isdigit() and len(size) <= len(str(most))
+    if name and is_number and int(size) <= most:
+        return name, int(size)
+    raise click.BadParameter(f"{value!r} is not NAME=SIZE, where SIZE is a whole number up to {most}")
+
+
+def as_long_dimension(value: Any) -> tuple[str, int]:
+    """Return a dimension as DirectML could not have it, where nothing is computed."""
+    return as_dimension(value, 2**63 - 1)
+
+
+def as_memory(value: Any) -> int:
+    """Return the bytes of an amount of memory: of `512MiB`, `2GiB`, or a number of bytes."""
+    found = re.fullmatch(_MEMORY, str(value), re.IGNORECASE)
+    if found is None or not int(found[1]):
+        raise click.BadParameter(f"{value!r} is not an amount of memory; write 512MiB or 2GiB")
+    return int(found[1]) * _UNITS[(found[2] or "b").lower()]
 
 
 class Number(click.FloatRange):
@@ -143,19 +119,19 @@ algorithms_option = click.option(
 # ---- options of models
 
 
-def _dim_option(dimension: Dimension) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _dim_option(kind: Callable[[Any], tuple[str, int]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     return click.option(
         "--dim",
         "dims",
         multiple=True,
-        type=dimension,
+        type=kind,
         metavar="NAME=SIZE",
         help="Models: the size of a symbolic dimension, by its name or as INPUT:AXIS=SIZE; may be repeated.",
     )
 
 
-dim_option = _dim_option(Dimension())
-any_dim_option = _dim_option(Dimension(2**63 - 1))  # where nothing is computed
+dim_option = _dim_option(as_dimension)
+any_dim_option = _dim_option(as_long_dimension)
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Models: the seed of random inputs. Default: 0."
 )

@@ -153,7 +153,7 @@ def _print_text(found: _Found) -> None:
     for text in validation_lines(found.descs, found.documents, console.style):
         console.echo(text)
     if found.wholes:
-        from dmlcheck.reports.graphs import answer_lines, whole_lines
+        from dmlcheck.reports.models import answer_lines, whole_lines
 
         for whole in found.wholes:
             print_page(whole_lines(whole, console.style))
@@ -251,7 +251,6 @@ def _desc_lines(
 
 
 def _rules(descs: Iterable[Validated]) -> list[str]:
-    """Return the rules that are broken, each once."""
     found = (diagnostic for desc in descs for diagnostic in desc.diagnostics if diagnostic.severity != NOTE)
     return list(dict.fromkeys(diagnostic.rule for diagnostic in found))
 

@@ -616,7 +616,6 @@ def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, most:
 
 
 def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:
-    """Return which expected values are the rounded result of the bound."""
     is_near: Array = np.abs(bound.value - expected) <= ulp(expected, data_type) / 2
     return is_near if is_near.all() else is_near | _just_overflows(expected, bound, data_type)
 

@@ -268,7 +268,6 @@ def explaining(judged: JudgedOutputs, rows: Iterable[Deviation]) -> tuple[Deviat
 
 
 def _explained(row: Deviation, judged: JudgedOutputs, name: str) -> Array:
-    """Return the elements of an output that a deviation explains."""
     actual = judged.actual[name]
     names = _named(judged, name)
     marked = _value(row.values, names, actual.shape)

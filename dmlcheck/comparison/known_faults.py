@@ -323,7 +323,6 @@ def _is_denormal(values: Array) -> Array:
 
 
 def _replaced(where: Callable[[Array], Array], number: float, _: TensorPart | None, values: Array) -> Array:
-    """Return an array with a number in the place of some floats."""
     return np.where(where(values), values.dtype.type(number), values) if values.dtype.kind == "f" else values
 
 
@@ -439,10 +438,6 @@ def _winograd(wrong: WrongOutput) -> str | None:
     return f"the errors are as large as those of Winograd's algorithms, which `--algorithms {WINOGRAD}` allows"
 
 
-def _few_bits(wrong: WrongOutput) -> str | None:
-    return few_bits(wrong.expected, wrong.actual, wrong.mask)
-
-
 _LITTLE = 2.0**-12  # of a result: an error that the accuracy of a function may make
 _ROUNDED = frozenset(("divide", "reciprocal", "sqrt"))  # functions that devices compute alike
 
@@ -459,7 +454,7 @@ def _function(wrong: WrongOutput) -> str | None:
     return f"the device's {' or '.join(names)}: all errors are small, and drivers differ in the accuracy of functions"
 
 
-_OF_ROUNDING: tuple[Suspect, ...] = (in_float16, _few_bits)
+_OF_ROUNDING: tuple[Suspect, ...] = (in_float16, lambda wrong: few_bits(wrong.expected, wrong.actual, wrong.mask))
 KNOWN_FAULTS: tuple[Suspect, ...] = (
     _ties,
     _axes_order,

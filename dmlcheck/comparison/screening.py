@@ -63,7 +63,6 @@ class Screen:
     """The screening of an operator's outputs while the reference computes them."""
 
     def __init__(self, desc: OperatorDesc, actual: Mapping[str, Any], limit: Limit) -> None:
-        """Take the outputs of an implementation, by name."""
         self.arithmetic = arithmetic_of(desc, Precision(limit.precision.accumulate))
         outputs = desc.tensors(OUTPUT)
         self.parts: list[_Part] = []

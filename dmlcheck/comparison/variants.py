@@ -133,7 +133,6 @@ def _fields(desc: OperatorDesc) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _is_plain(field: Field, desc: OperatorDesc) -> bool:
-    """Whether a field is an attribute that has a value of its own."""
     is_attribute = field.kind == "attribute" and not field.counts and field.enum != "DML_TENSOR_DATA_TYPE"
     return is_attribute and desc.values.get(field.name) is not None and field.type != "OPERATOR_DESC"
 
@@ -167,7 +166,6 @@ def _candidates(field: Field, value: Any, desc: OperatorDesc) -> Iterator[Any]:
 
 
 def _text(field: Field, value: Any) -> str:
-    """Return a value as a desc has it."""
     if field.boolean:
         return "true" if value else "false"
     if field.type == "OPERATOR_DESC_ARRAY":

@@ -176,10 +176,6 @@ def _read_struct(field: Field, given: Any, path: Path) -> Checking[Any]:
     return read_struct(field.type, field.name, given, path)
 
 
-def _read_tensor(field: Field, given: Any, path: Path) -> Checking[TensorDesc | None]:
-    return read_tensor(field.name, given, path, is_output=field.kind == OUTPUT)
-
-
 def _read_tensors(field: Field, given: Any, path: Path) -> Checking[tuple[TensorDesc | None, ...] | None]:
     def read(label: str, part: Any, place: Path) -> Checking[TensorDesc | None]:
         return read_tensor(label, part, place, is_output=field.kind == OUTPUT)
@@ -272,7 +268,7 @@ _READERS: dict[str, Callable[[Field, Any, Path], Checking[Any]]] = {
     "FLOAT_ARRAY": _read_array,
     "SIZE_2D": _read_struct,
     "SCALE_BIAS": _read_struct,
-    "TENSOR_DESC": _read_tensor,
+    "TENSOR_DESC": lambda field, given, path: read_tensor(field.name, given, path, is_output=field.kind == OUTPUT),
     "TENSOR_DESC_ARRAY": _read_tensors,
     "OPERATOR_DESC": _read_operator,
     "OPERATOR_DESC_ARRAY": _read_operators,

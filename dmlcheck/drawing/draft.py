@@ -11,6 +11,7 @@ from dmlcheck.drawing.chance import Chance
 from dmlcheck.specs.names import DATA_TYPES, ENUMS
 from dmlcheck.specs.records import Field, OperatorSpec, Row
 from dmlcheck.validation.conditions import applies
+from dmlcheck.validation.support_tables import heading_at
 
 Raw = dict[str, Any]
 
@@ -34,14 +35,14 @@ SMALL = Sizes()
 
 def draft(spec: OperatorSpec, chance: Chance, sizes: Sizes, level: str) -> Raw:
     """Return a desc with data types and dimension counts from the support tables, and arbitrary sizes."""
-    tables = [table for table in spec.support if table.heading_at(level) is not None]
+    tables = [table for table in spec.support if heading_at(table, level) is not None]
     raw: Raw = {}
     row: Row = {}
     if tables:
         table = chance.of(tables)
         for name, values in (table.when or {}).items():
             raw[name.partition(".")[0]] = chance.of(values)
-        row = table.rows[table.heading_at(level) or ""]
+        row = table.rows[heading_at(table, level) or ""]
     rank = _rank(row, chance)
     for name, field in spec.fields.items():
         if name in raw or field.counts or (field.optional and chance.often(0.4)):

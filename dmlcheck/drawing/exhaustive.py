@@ -21,6 +21,7 @@ from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import INPUT, OperatorSpec
 from dmlcheck.validation import validate
+from dmlcheck.validation.support_tables import heading_at
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
@@ -62,7 +63,9 @@ def _kinds(operator: str, level: str) -> tuple[str, ...]:
     spec = load_spec(operator)
     if row(operator).kernel.tiles is not ELEMENTS or not 1 <= len(_needed(spec)) <= len(_TYPES[1:]):
         return ()
-    rows = [table.rows[table.heading_at(level) or ""] for table in spec.support if table.heading_at(level) is not None]
+    rows = [
+        table.rows[heading_at(table, level) or ""] for table in spec.support if heading_at(table, level) is not None
+    ]
     names = _needed(spec)
     return tuple(kind for kind in _TYPES if any(all(kind in one[name].types for name in names) for one in rows))
 

@@ -76,7 +76,6 @@ def _fulfil(spec: OperatorSpec, raw: Raw, claim: Claim, chance: Chance) -> None:
 
 
 def _value(claim: Claim, chance: Chance) -> Any:
-    """Return a value that a claim allows."""
     limit = claim.limit
     if claim.relation == BETWEEN:
         return _between(limit[0], limit[1], chance)
@@ -84,7 +83,8 @@ def _value(claim: Claim, chance: Chance) -> Any:
         least = 1 if "Sizes" in claim.field else 0
         return _between(least, limit, chance) if limit >= least else limit
     if claim.relation == ONE_OF:
-        return _one_of(claim, chance)
+        known = [value for value in claim.limit if value in FUSED and claim.field[-1] == "Type"]
+        return chance.of(known or list(claim.limit))
     if claim.relation == DIVIDES:
         return chance.of([number for number in range(1, limit + 1) if limit % number == 0])
     if claim.relation == NOT_EQUAL:
@@ -98,11 +98,6 @@ def _between(low: Any, high: Any, chance: Chance) -> Any:
 
 
 _WIDEST = 64  # numbers of a range that are drawn from
-
-
-def _one_of(claim: Claim, chance: Chance) -> Any:
-    known = [value for value in claim.limit if value in FUSED and claim.field[-1] == "Type"]
-    return chance.of(known or list(claim.limit))
 
 
 # ---- places

@@ -135,7 +135,11 @@ def _simpler(field: Field, value: Any) -> Iterator[Any]:
             for simpler in _simpler(field, part):
                 yield {**value, key: simpler}
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield from _closer(value)
+        kind = type(value)
+        whole = int(value) if abs(value) < 2**53 else 0
+        for other in (0, 1, 2, whole // 2, whole, whole - (1 if whole > 0 else -1)):
+            if other != value and _size_of(other) < _size_of(value):
+                yield kind(other)
 
 
 def _simpler_list(field: Field, value: list[Any]) -> Iterator[list[Any]]:
@@ -145,14 +149,6 @@ def _simpler_list(field: Field, value: list[Any]) -> Iterator[list[Any]]:
     for index, part in enumerate(value):
         for simpler in _simpler(field, part):
             yield [*value[:index], simpler, *value[index + 1 :]]
-
-
-def _closer(number: float) -> Iterator[Any]:
-    kind = type(number)
-    whole = int(number) if abs(number) < 2**53 else 0
-    for other in (0, 1, 2, whole // 2, whole, whole - (1 if whole > 0 else -1)):
-        if other != number and _size_of(other) < _size_of(number):
-            yield kind(other)
 
 
 def smaller(spec: OperatorSpec, raw: Raw) -> Iterator[Raw]:

@@ -122,7 +122,6 @@ def _work(desc: OperatorDesc) -> int:
 
 
 def _of_two_steps(desc: OperatorDesc, level: str) -> OperatorDesc | None:
-    """Return a recurrence with two steps in place of many."""
     fields = notation(desc)
     for name, axis in (("InputTensor", 1), ("OutputSequenceTensor", 0)):
         if name in fields:

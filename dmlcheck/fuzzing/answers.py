@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.comparison.records import Element, OutputResult
@@ -59,7 +58,8 @@ def answer_of(result: CaseResult) -> TrialAnswer:
     first = next((found for found in result.diagnostics if found.severity == ERROR), None)
     if result.outcome not in (FAILED, ERRORED) or first is None or not result.is_computed:
         return TrialAnswer(SKIPPED if result.is_unrun else result.outcome, result.reason or "")
-    output = _output(first, result.outputs)
+    named = [label for label in result.outputs if re.search(rf"(?<!\w){re.escape(label)}(?![\w\[])", first.message)]
+    output = named[0] if named else ""
     found = result.outputs.get(output)
     kind = _kind(found) if first.rule == "output-mismatch" and found is not None else _said(first)
     kind = " ".join(result.case.invalid or ()) or kind
@@ -67,12 +67,6 @@ def answer_of(result: CaseResult) -> TrialAnswer:
     cause = help.partition(_CAUSE)[2] if _CAUSE in help else ""
     difference = FailureKind(first.rule, output.partition("[")[0], kind)
     return TrialAnswer(result.outcome, result.reason or "", difference, first.message, cause, result.max_ulp)
-
-
-def _output(found: Diagnostic, outputs: Mapping[str, OutputResult]) -> str:
-    """Return the output that a diagnostic is about, "" where it is about none."""
-    named = [label for label in outputs if re.search(rf"(?<!\w){re.escape(label)}(?![\w\[])", found.message)]
-    return named[0] if named else ""
 
 
 def _kind(output: OutputResult) -> str:

@@ -66,7 +66,6 @@ class CampaignTally:
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.draws = 0
         self.outcomes: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
@@ -110,7 +109,6 @@ class Campaign:
     def __init__(
         self, asked: CampaignRequest, bench: Bench, files: FindingFiles, expected: KnownFindings | None = None
     ) -> None:
-        """Prepare to judge the requested draws on a bench, and to write unexpected findings to files."""
         self.asked = asked
         self.bench = bench
         self.files = files
@@ -144,7 +142,6 @@ class Campaign:
                     yield unit
 
     def _units_of(self, operator: str, numbers: Iterator[int]) -> Iterator[Unit]:
-        """Yield the draws of an operator."""
         asked = self.asked
         for number in numbers:
             is_invalid = asked.with_invalid and number % 2 == 1

@@ -71,7 +71,6 @@ class FilePlace:
     """A case file by its path, with the files of its larger values in a folder next to it, written over older ones."""
 
     def __init__(self, path: str) -> None:
-        """Take the path of the case file."""
         self.path = path
         self.stem = os.path.splitext(os.path.basename(path))[0]
 

@@ -29,7 +29,6 @@ class UnusableFile(ValueError):
     """A file or a case with mistakes, and the findings about them."""
 
     def __init__(self, problems: tuple[Diagnostic, ...], file: Any) -> None:
-        """Take the problems and the file."""
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = problems
         self.document = file.document

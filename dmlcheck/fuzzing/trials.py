@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
@@ -22,21 +23,18 @@ from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
 from dmlcheck.implementations import Unavailable, make
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.processes.child import SHUTDOWN_TIME, Child, LostChild
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import kept
 from dmlcheck.processes.pool import Job, Pool
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import level_of_release
-from dmlcheck.validation.releases import is_accepted
+from dmlcheck.validation.deviations import is_accepted
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-from itertools import islice
-
-from dmlcheck.cases.prepare import prepare
-from dmlcheck.processes.cluster import Cluster, Lost
-from dmlcheck.processes.kept import kept
 
 _START_TIME = 120.0  # seconds for a process to make its implementation: devices and runtimes take their time
 NO_DRAW = "no valid draw"  # why a unit has no answer

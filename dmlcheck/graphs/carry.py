@@ -175,7 +175,6 @@ def _largest(x: Any) -> Array:
 
 
 def _numbers(x: Any) -> Array:
-    """Return numbers without their errors."""
     return np.asarray(x.value if isinstance(x, Ball) else x, np.float64)
 
 

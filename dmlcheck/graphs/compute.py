@@ -126,7 +126,6 @@ def _readers(steps: tuple[Step, ...]) -> dict[str, _Readers]:
 
 
 def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, ComputedOutput] | None]:
-    """Compute one step from the tensors that are held."""
     short = [finding for part in step.desc.tensors(INPUT) for finding in _too_short(part, step, held)]
     if short:
         yield from short

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Finding
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.wording import counted, cut
+from dmlcheck.files import npy
 from dmlcheck.files.document import Path
+from dmlcheck.files.plain import open_plain, reason
+from dmlcheck.values.layouts import Array
 
 
 class Step(NamedTuple):
@@ -73,3 +80,51 @@ class GraphFile(NamedTuple):
     constants: tuple[Constant, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
+
+
+# ---- the constants of a graph: bytes in its file, or in files next to it, read when a step needs them
+
+
+class Constants(NamedTuple):
+    """The constants of a graph by their names, and the graph's folder."""
+
+    tensors: Mapping[str, Constant]
+    folder: str
+
+    def load(self, name: str, tensor: TensorDesc) -> Checking[Array | None]:
+        """Return as many bytes of a constant as a tensor takes, or None if it has fewer or cannot be read."""
+        constant = self.tensors[name]
+        needed = tensor.span_bytes
+        if constant.data is not None:
+            data: Array | str = np.frombuffer(constant.data, dtype=np.uint8, count=min(needed, len(constant.data)))
+        else:
+            data = _of_file(self.folder, f"{constant.file}.bin", needed)
+        if isinstance(data, str):
+            params = {"path": cut(f"{constant.file}.bin", 200), "problem": data}
+            help = "ONNX Runtime writes the large constants of a graph as files next to it"
+            yield Finding("file-not-found", constant.path, params, help)
+            return None
+        if data.size < needed:
+            text = f"it has {counted(data.size, 'byte')}, and {needed:,} are read of it"
+            yield Finding("edge-mismatch", constant.path, {"problem": text}, "let ONNX Runtime write the graph again")
+            return None
+        return data
+
+
+def constants_of(graph: GraphFile) -> Constants:
+    """Return the constants of a graph."""
+    return Constants({constant.tensor: constant for constant in graph.constants}, os.path.dirname(graph.file))
+
+
+def _of_file(folder: str, name: str, most: int) -> Array | str:
+    """Return the first bytes of a file in a folder tree, or why there are none."""
+    full, problem = npy.find(folder, name)
+    if problem is not None:
+        return problem
+    try:
+        with open_plain(full) as file:
+            return np.fromfile(file, dtype=np.uint8, count=min(most, os.fstat(file.fileno()).st_size))
+    except (OSError, ValueError) as error:
+        return reason(error)
+    except MemoryError:
+        return "does not fit into memory"

@@ -29,7 +29,6 @@ class Buffer:
     __slots__ = ("copied", "element", "values")
 
     def __init__(self, element: str, values: Array | None = None, copied: TensorRef | None = None) -> None:
-        """Take the type of the elements, the elements or nothing, and the tensor that they are a copy of."""
         self.element = element
         self.values = values
         self.copied = copied

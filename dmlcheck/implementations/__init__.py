@@ -178,7 +178,6 @@ class Pair(Adapted):
     keeps_time = may_crash = False
 
     def __init__(self, first: Any, second: Any) -> None:
-        """Take the implementation under test, and the second one."""
         super().__init__(first)
         self.first, self.second = adapted(first), adapted(second)
         self.may_crash = self.first.may_crash or self.second.may_crash

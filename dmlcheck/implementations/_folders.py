@@ -23,7 +23,6 @@ class TemporaryFolder:
     """A new temporary folder, which this process holds until `close`. OSError if it cannot be made."""
 
     def __init__(self) -> None:
-        """Make the folder, and remove the folders of processes that were killed."""
         _once(tempfile.gettempdir())
         for _ in range(_TRIES):
             self.path = tempfile.mkdtemp(prefix=PREFIX)

@@ -14,7 +14,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npy import find, names_in, read_array
 from dmlcheck.files.plain import is_inside, open_plain, reason
 from dmlcheck.folders.export_folder import read_manifest
-from dmlcheck.formats.dxdispatch import descs, exporter, scripts
+from dmlcheck.formats.dxdispatch import descs, exporter
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
@@ -151,20 +151,20 @@ class Recorded(Implementation):
 
     def was_run(self, folder: str) -> bool:
         """Whether a folder of the export has files that a run wrote."""
-        left = (scripts.EXIT_CODE, descs.OUTPUTS)
+        left = (exporter.EXIT_CODE, descs.OUTPUTS)
         return any(os.path.exists(os.path.join(self.root, folder, name)) for name in left)
 
     @property
     def version(self) -> str:
         """The executable's name for itself, "" if it was not recorded."""
-        found = VERSION.search(self.text("", scripts.ABOUT))
+        found = VERSION.search(self.text("", exporter.ABOUT))
         return found[1] if found else ""
 
     @property
     def device(self) -> str:
         """The device that the models ran on, "" if it was not recorded."""
         for folder in list(self.folders.values())[:_LOOKS]:
-            found = DEVICE.search(self.text(folder, scripts.LOG))
+            found = DEVICE.search(self.text(folder, exporter.LOG))
             if found:
                 return found[1]
         return ""
@@ -181,12 +181,12 @@ class Recorded(Implementation):
         full = os.path.realpath(os.path.join(self.root, folder))
         if not is_inside(full, self.root):
             raise Failure(f"has nothing for the case: {folder} lies outside of the folder of the export")
-        code = self.text(folder, scripts.EXIT_CODE).strip()
-        printed = self.text(folder, scripts.LOG)
+        code = self.text(folder, exporter.EXIT_CODE).strip()
+        printed = self.text(folder, exporter.LOG)
         if not self.was_run(folder):
             raise Failure(f"has no outputs in {folder}: run.cmd, or run.sh, did not get to it")
         if code and not _CODE.fullmatch(code):
-            raise Failure(f"has no exit code in {folder}/{scripts.EXIT_CODE}: {code[:40]!r} is none")
+            raise Failure(f"has no exit code in {folder}/{exporter.EXIT_CODE}: {code[:40]!r} is none")
         if code and int(code) != 0:
             raise Failure(f"has a run in {folder} that {code_text(int(code))}{sentence_end(printed)}")
         try:

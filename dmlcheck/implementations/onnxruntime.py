@@ -139,7 +139,6 @@ class OnnxRuntime(Implementation):
         return session
 
     def _new_session(self, model: bytes | str, options: Any, providers: list[str]) -> Any:
-        """Return a session with providers, the one under test with its options."""
         if self._devices:
             options.add_provider_for_devices(self._devices, self._settings)
             return self._runtime.InferenceSession(model, options, enable_fallback=0)
@@ -167,7 +166,6 @@ class OnnxRuntime(Implementation):
             raise self._model_problem(error) from error
 
     def _model_problem(self, error: Exception) -> Exception:
-        """Return an error of onnxruntime as the exception for a node."""
         text = " ".join(str(error).split())
         if _TOO_OLD.search(text):
             return Unsupported(f"onnxruntime {self.version} does not know the model's opset")
@@ -210,7 +208,6 @@ class OnnxRuntime(Implementation):
         return session
 
     def _problem(self, error: Exception, graph: ExportedGraph) -> Exception:
-        """Return an error of onnxruntime as the exception for a case."""
         text = " ".join(str(error).split())
         if type(error).__name__ == "NotImplemented" and (match := _NO_KERNEL.search(text)):
             return Unsupported(f"onnxruntime has no {_kernel_text(graph, match[1])} on {self.provider}")
@@ -324,7 +321,6 @@ def _provider(runtime: Any, provider: str) -> str:
 
 
 def _device(runtime: Any, provider: str) -> str:
-    """Return a provider with the hardware that it names."""
     import platform
 
     found: list[str] = []

@@ -6,13 +6,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dmlcheck.descs.records import OperatorDesc
-
-if TYPE_CHECKING:
-    from dmlcheck.reference.engine import Array
-from typing import TYPE_CHECKING
-
 from dmlcheck import __version__
+from dmlcheck.descs.records import OperatorDesc
 
 if TYPE_CHECKING:
     from dmlcheck.reference.engine import Array
@@ -111,7 +106,6 @@ class Adapted(Implementation):
     """
 
     def __init__(self, given: Any) -> None:
-        """Take the object."""
         self.given = given
 
     version = _text("version")

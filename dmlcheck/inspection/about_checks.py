@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from dmlcheck.cases.records import Case
-from dmlcheck.specs.about import AboutOperator, has_about, load_about
-from dmlcheck.specs.lineage import older_operator
+from dmlcheck.specs.about import AboutOperator, has_about, load_about, older_operator
 from dmlcheck.specs.names import NEWEST_LEVEL, short_operator
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import validate

@@ -16,7 +16,7 @@ from dmlcheck.onnx.export.mappings import mappings
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, short_operator
 from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable
-from dmlcheck.validation.support_tables import support_table
+from dmlcheck.validation.support_tables import heading_at, support_table
 
 LAYOUTS = ("packed", "strided", "broadcast", "padded", "owned by DirectML")
 
@@ -76,7 +76,6 @@ def rows_to_break(spec: OperatorSpec) -> Iterator[Constraint]:
 
 
 def _descs(spec: OperatorSpec, cases: Iterable[Case]) -> Iterator[tuple[Case, OperatorDesc]]:
-    """Yield the cases of an operator whose descs can be read, with these."""
     for case in cases:
         desc = read_desc(case.operator, case.desc).desc
         if desc is not None and desc.spec.operator == spec.operator:
@@ -181,9 +180,8 @@ def accepted(spec: OperatorSpec, cases: Iterable[Case]) -> set[Edge]:
 
 
 def _row_at(desc: OperatorDesc, level: str) -> tuple[SupportTable | None, str | None]:
-    """Return the support table of a desc, and the heading of its row for a level."""
     table = support_table(desc)
-    return table, None if table is None else table.heading_at(level)
+    return table, None if table is None else heading_at(table, level)
 
 
 class _Use(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import LEVEL_ORDER, PRERELEASES, RELEASES, REPORTED, releases_of
 from dmlcheck.specs.records import Constraint, OperatorSpec, Releases, SupportTable, TakenValues
+from dmlcheck.validation.support_tables import heading_at
 
 Condition = Mapping[str, tuple[Any, ...]]
 
@@ -89,7 +90,7 @@ def _has(values: TakenValues, change: TensorChange) -> bool:
 
 
 def _tensors(table: SupportTable, low: str, high: str) -> Iterator[TensorChange]:
-    below, above = table.heading_at(low), table.heading_at(high)
+    below, above = heading_at(table, low), heading_at(table, high)
     if below is None or above is None or below == above:
         return
     for name, support in table.rows[above].items():
@@ -101,7 +102,7 @@ def _tensors(table: SupportTable, low: str, high: str) -> Iterator[TensorChange]
 
 
 def _starts_between(table: SupportTable, low: str, high: str) -> bool:
-    return table.heading_at(low) is None and table.heading_at(high) is not None
+    return heading_at(table, low) is None and heading_at(table, high) is not None
 
 
 def _between(level: str, low: str, high: str) -> bool:

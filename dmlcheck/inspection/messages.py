@@ -177,7 +177,12 @@ def _origins(message: Message, names: dict[str, str], operators: tuple[str, ...]
         if "count" in names:
             yield from _tables(spec, names)
         if message.words:
-            yield from _constraints(spec, message.words, names)
+            given = [set(_fields(spec, names[key])) for key in ("tensor", "other") if key in names]
+            for row in spec.constraints:
+                if row.word in message.words:
+                    named = set(_named(spec, row.args))
+                    if all(not fields.isdisjoint(named) for fields in given):
+                        yield MessageSource(f"{spec.short}/{row.id}", row.text)
 
 
 def _late(message: Message, text: str) -> Iterator[MessageSource]:
@@ -198,16 +203,6 @@ def _refused(message: Message, operators: tuple[str, ...]) -> Iterator[MessageSo
         for row in spec.known_deviations:
             if row.refusal in codes:
                 yield MessageSource(spec.short, row.text)
-
-
-def _constraints(spec: OperatorSpec, words: tuple[str, ...], names: dict[str, str]) -> Iterator[MessageSource]:
-    """Yield the constraints with one of some words that are about the tensors of a message."""
-    given = [set(_fields(spec, names[key])) for key in ("tensor", "other") if key in names]
-    for row in spec.constraints:
-        if row.word in words:
-            named = set(_named(spec, row.args))
-            if all(not fields.isdisjoint(named) for fields in given):
-                yield MessageSource(f"{spec.short}/{row.id}", row.text)
 
 
 def _fields(spec: OperatorSpec, name: str) -> Iterator[str]:

@@ -12,12 +12,21 @@ from dmlcheck.inspection.executed import executed_dict, runs_of
 from dmlcheck.inspection.level_diff import level_evidence
 from dmlcheck.reference.ball.roundings import limits_and_sources, rounding, words
 from dmlcheck.reference.bindings import row
-from dmlcheck.specs.about import FAMILIES, AboutOperator, load_about
-from dmlcheck.specs.counterparts import LibraryCounterpart, counterparts
-from dmlcheck.specs.lineage import Version, lineage, older_operator, version
+from dmlcheck.specs.about import (
+    FAMILIES,
+    AboutOperator,
+    LibraryCounterpart,
+    Recipe,
+    Version,
+    counterparts,
+    lineage,
+    load_about,
+    older_operator,
+    thread_address,
+    version,
+)
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows, releases_of
-from dmlcheck.specs.recipes import Recipe, thread_address
 from dmlcheck.specs.records import (
     UNDEFINED,
     Constraint,

@@ -68,7 +68,6 @@ def _compact(value: Any) -> str:
 
 
 def _of(name: str) -> dict[str, Any]:
-    """Refer to a definition."""
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -105,7 +104,6 @@ def _by_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
 
 
 def _names(spec: OperatorSpec) -> list[str]:
-    """Return the short names of an operator."""
     return [spec.short, *(other for other, short in OTHER_NAMES.items() if short == spec.short)]
 
 
@@ -161,7 +159,6 @@ def _cases() -> dict[str, Any]:
 
 
 def _keys() -> dict[str, Any]:
-    """Return the form of each key of a case."""
     return {
         "name": _text("Unique in the file; a case's id is PATH::NAME."),
         "operator": _text("A DML_OPERATOR, in full or without the prefix."),
@@ -346,7 +343,6 @@ _POINTERS = ("TENSOR_DESC", "OPERATOR_DESC", "SCALE_BIAS")
 
 
 def _written(field: Field, counts: dict[str, str]) -> str:
-    """Return the call that writes a field."""
     given = f'"{field.name}", desc.{field.name}'
     if field.enum is not None:
         return f"choice({given}, {_variable(field.enum)})"

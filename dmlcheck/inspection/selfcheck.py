@@ -39,6 +39,7 @@ from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_name
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, LEVELS, parse_version
 from dmlcheck.specs.records import DATA_TYPE, Constraint, Deviation, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import conditions, constraint_words
+from dmlcheck.validation.support_tables import heading_at
 from dmlcheck.values.number_formats import FORMATS
 
 
@@ -75,7 +76,6 @@ def _unread_specs() -> Iterator[str]:
 
 
 def _bundled_files() -> Iterator[tuple[str, CaseFile]]:
-    """Yield the bundled case files, each with the folder that it is in."""
     root = data_folder("cases")
     for path in find_files(root) or []:
         name = os.path.relpath(path, root).replace(os.sep, "/")
@@ -118,7 +118,6 @@ def _counts(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> str:
 
 
 def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
-    """Yield the problems within one spec."""
     for number, row in enumerate(spec.constraints):
         yield from _constraint_problems(spec, row, {other.id for other in spec.constraints[:number]})
     for number, table in enumerate(spec.support):
@@ -345,7 +344,7 @@ def _type_problems(
 
 def _types_of(spec: OperatorSpec, name: str, levels: Sequence[str]) -> set[str] | None:
     """Return the types that the support tables give a tensor at some levels; None if none limits them."""
-    rows = [table.rows[heading] for table in spec.support for level in levels if (heading := table.heading_at(level))]
+    rows = [table.rows[heading] for table in spec.support for level in levels if (heading := heading_at(table, level))]
     found = [row[name].types for row in rows if name in row]
     return None if not found or () in found else {kind for types in found for kind in types}
 
@@ -411,7 +410,6 @@ def _spread_problems(spec: OperatorSpec, spread: Spread) -> Iterator[str]:
 
 
 def _has_floats(spec: OperatorSpec) -> bool:
-    """Whether an input of an operator is always one of floats."""
     rows = [row for table in spec.support for row in table.rows.values()]
     return any(
         all(row[field.name].types and {*row[field.name].types} <= FORMATS.keys() for row in rows if field.name in row)

@@ -12,8 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase
-from dmlcheck.models.chain import Chain
-from dmlcheck.models.chain_nodes import follow_node, is_of_sizes, known_arrays, mapped_with
+from dmlcheck.models.chain import Chain, follow_node, is_of_sizes, known_arrays, mapped_with
 from dmlcheck.models.node_files import FailedGroup, NodeFiles
 from dmlcheck.models.node_values import NodeTensors
 from dmlcheck.models.node_verdict import Unjudged
@@ -258,7 +257,6 @@ class ModelBisection:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two tensors are the same bit by bit."""
     if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
         return False
     return _is_alike(one, other) and one.tobytes() == other.tobytes()

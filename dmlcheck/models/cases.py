@@ -15,8 +15,7 @@ from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
 from dmlcheck.onnx.model.parts import element_types, read_by
-from dmlcheck.onnx.reading import DOMAINS, Unreadable, element_type, tensor_of
-from dmlcheck.onnx.schemas import schema_of
+from dmlcheck.onnx.reading import DOMAINS, Unreadable, element_type, schema_of, tensor_of
 
 _MOST_NAME = 1000  # characters of the name of a case
 
@@ -190,7 +189,6 @@ def _operator(node: Any, opset: int) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a free name, and mark it as taken."""
     free, number = name, 1
     while free in taken:
         number += 1

@@ -21,8 +21,7 @@ from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, run_steps
-from dmlcheck.graphs.constants import constants_of
-from dmlcheck.graphs.records import Graph, GraphFile, Step
+from dmlcheck.graphs.records import Graph, GraphFile, Step, constants_of
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT

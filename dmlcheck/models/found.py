@@ -34,7 +34,6 @@ class WithModels:
     """The run of cases, and then of models, each node by node and with its nodes together."""
 
     def __init__(self, cases: Execution, models: list[Target], plan: Plan) -> None:
-        """Prepare to run models of findings after the cases."""
         made = implementation_of(plan, is_whole=False)
         self.implementation = ReferenceModels(made) if plan.implementation == "reference" else made
         self.cases = cases

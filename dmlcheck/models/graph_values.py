@@ -20,8 +20,7 @@ from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import valid_steps
 from dmlcheck.graphs.compute import Load, Results, run_steps
-from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import GraphFile
+from dmlcheck.graphs.records import Constants, GraphFile, constants_of
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 from dmlcheck.values.layouts import Array, to_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES

@@ -17,7 +17,7 @@ from dmlcheck.graphs.records import GraphFile
 from dmlcheck.running.legality import LevelRequest, Validated, ValidatedFile, answer_to, unchecked_rest, validated_cases
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
-from dmlcheck.validation.releases import accepted_by
+from dmlcheck.validation.deviations import accepted_by
 
 _MOST_SHOWN = 1000  # characters of a name
 GRAPH_RULES = frozenset(("graph-syntax", "dangling-edge", "edge-mismatch"))

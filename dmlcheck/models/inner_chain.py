@@ -14,8 +14,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, cut
 from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.models.cases import Loaded, NodeCase
-from dmlcheck.models.chain import Chain
-from dmlcheck.models.chain_nodes import follow_node, known_arrays
+from dmlcheck.models.chain import Chain, follow_node, known_arrays
 from dmlcheck.models.node_verdict import ONNX, NodeVerdict, Unjudged
 from dmlcheck.models.reference_nodes import (
     ReferenceNodes,
@@ -262,7 +261,6 @@ def _misshapen(name: str, actual: Array, expected: Array) -> Verdict:
 
 
 def _together(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the verdicts on several outputs as one."""
     outputs = {name: result for verdict in verdicts for name, result in verdict.outputs.items()}
     findings, unlikely, unlimited = (
         tuple(finding for verdict in verdicts for finding in getattr(verdict, name))

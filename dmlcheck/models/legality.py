@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, checked, each_once
 from dmlcheck.models.graphs import checker

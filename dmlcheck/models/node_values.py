@@ -9,7 +9,6 @@ import numpy as np
 
 from dmlcheck.implementations import Failure
 from dmlcheck.models.cases import Loaded, NodeCase
-from dmlcheck.models.node_tensors import DIVISIONS, deadly
 from dmlcheck.models.node_verdict import Unjudged
 from dmlcheck.models.process import tensors_of
 from dmlcheck.models.whole_model import WholeModel
@@ -17,6 +16,7 @@ from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import bytes_of_kind, bytes_of_node, join_weights
 from dmlcheck.onnx.reading import constant, first_line
 from dmlcheck.running.computed import NoOutputs
+from dmlcheck.running.results import NotFinite
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
@@ -243,3 +243,47 @@ def _no_array(kind: str) -> str:
     """Return the kind of an object that is no array, in words."""
     is_tensor = kind.isupper()  # as the names of element types are
     return f"{kind}, of which there is no array" if is_tensor else "a sequence of tensors or nothing, and no tensor"
+
+
+# ---- observations about the tensors of a node: new NaN, closeness to overflow, deadly divisions
+
+
+_LARGEST = 65504.0  # of FLOAT16
+_HEADROOM = 4.0  # a FLOAT16 tensor whose largest magnitude times this is beyond that is listed
+DIVISIONS = ("Div", "Mod")
+
+
+def deadly(node: Any, arrays: Mapping[str, Any]) -> str | None:
+    """Return why a processor could end the process at a node, or None."""
+    if node.op_type not in DIVISIONS or node.domain or not all(name in arrays for name in node.input):
+        return None
+    from dmlcheck.implementations.desc_models import deadly_division
+
+    return deadly_division(*(np.asarray(arrays[name]) for name in node.input))
+
+
+def not_finite(node: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[NotFinite, ...]:
+    """Return the tensors in which a node makes NaN or infinities of inputs that are all finite."""
+    found = []
+    for name, array in zip(node.output, outputs, strict=True):
+        if _is_float(array) and not np.isfinite(array).all():
+            found.append(NotFinite(name, int(np.isnan(array).sum()), int(np.isinf(array).sum())))
+    if found and any(_is_float(array) and not np.isfinite(array).all() for array in inputs):
+        return ()
+    return tuple(found)
+
+
+def _is_float(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype.kind == "f"
+
+
+def largest_halves(node: Any, outputs: Sequence[Any]) -> dict[str, float]:
+    """Return the largest magnitudes of FLOAT16 tensors that are close to overflow."""
+    found = {}
+    for name, array in zip(node.output, outputs, strict=True):
+        if isinstance(array, np.ndarray) and array.dtype == np.float16 and array.size:
+            magnitudes = np.abs(array[np.isfinite(array)])
+            largest = float(magnitudes.max()) if magnitudes.size else 0.0
+            if largest * _HEADROOM >= _LARGEST:
+                found[name] = largest
+    return found

@@ -18,7 +18,6 @@ from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.inlined_functions import steps_of_function
@@ -26,7 +25,7 @@ from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.operators import table
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps, row_of
-from dmlcheck.onnx.reading import DOMAINS, first_line
+from dmlcheck.onnx.reading import DOMAINS, attributes_of, first_line
 from dmlcheck.reference import engine
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict

@@ -12,8 +12,7 @@ from dmlcheck.diagnostics.wording import cut, size_text
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
-from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, import_all
+from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.models.cases import ModelRequest, NodeCase, UnusableModel, given_model, inputs_text
 from dmlcheck.models.node_files import cases_of_steps
 from dmlcheck.models.node_verdict import operators_of

@@ -14,18 +14,26 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.find import Target
 from dmlcheck.implementations import Failure, make
-from dmlcheck.models.ahead import one_ahead
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
 from dmlcheck.models.inner_chain import judge_inside
 from dmlcheck.models.inputs import contradiction, of_any_numbers
 from dmlcheck.models.node_files import FailedNode, NodeFiles
-from dmlcheck.models.node_tensors import largest_halves, not_finite
-from dmlcheck.models.node_values import NodeTensors, arrays_of, by_node, of_whole, recorded_tensors, run_node
+from dmlcheck.models.node_values import (
+    NodeTensors,
+    arrays_of,
+    by_node,
+    largest_halves,
+    not_finite,
+    of_whole,
+    recorded_tensors,
+    run_node,
+)
 from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, deviation_of, judge_node
 from dmlcheck.models.outputs import (
     ModelOutputs,
     not_together,
+    one_ahead,
     output_cases,
     outputs_together,
     together_case,
@@ -194,7 +202,6 @@ class ModelExecution:
         yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
 
     def _outputs(self, model: Loaded) -> ModelOutputs:
-        """Return the chain to the outputs that are judged."""
         chosen = [case for case in self.output_cases if case.name in self.chosen or self.runs_together]
         is_directml = self.run.directml is not None
         if self.tensor is not None and chosen:
@@ -367,7 +374,6 @@ def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
 
 
 def _ran(values: NodeTensors) -> bool:
-    """Whether a node gave its tensors, on any provider."""
     return values.nothing is None and (values.skipped is None or values.skipped.rule == "runs-elsewhere")
 
 
@@ -377,7 +383,6 @@ def _level(verdict: NodeVerdict) -> str | None:
 
 
 def _ended(node: NodeCase, ending: Ending, about: NodeOfCase) -> CaseResult:
-    """Return the result of a node by its outcome."""
     diagnostics = tuple(map(node.case.origin.diagnostic, ending.findings))
     if ending.outcome == PASSED:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensor_bounds import Carried
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Unmapped, axis_of
+from dmlcheck.onnx.reading import attributes_of
 from dmlcheck.values.layouts import Array
 
 _WITHOUT_BATCHES = 9  # the opset from which on a Scan has no dimension for batches

@@ -79,7 +79,6 @@ class Smallest:
             size = (size + 1) // 2 if size > 2 else 0
 
     def _halved(self, group: Group) -> Group:
-        """Return a group halved as often as one of the halves is wrong."""
         while len(group) > 1:
             middle = len(group) // 2
             half = next((half for half in (group[:middle], group[middle:]) if self._is_wrong(half)), None)

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case
-from dmlcheck.folders.export_folder import Folder
-from dmlcheck.folders.exporting import Exported, MissingRequirement, Ready, each, ready
+from dmlcheck.folders.export_folder import Exported, Folder, MissingRequirement, Ready, each, ready
 from dmlcheck.onnx import metadata
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, Inexpressible

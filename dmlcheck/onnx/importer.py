@@ -16,11 +16,9 @@ from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
-from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, import_all
+from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import exporter, metadata
-from dmlcheck.onnx.attributes import attributes_of, is_graph
 from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
 from dmlcheck.onnx.export.mappings import build
@@ -30,11 +28,13 @@ from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import (
     DOMAINS,
     Unreadable,
+    attributes_of,
     checked_tensor,
     constant,
     element_type,
     file_bytes,
     first_line,
+    is_graph,
     opset_of,
     parsed_tensor,
     read_model,

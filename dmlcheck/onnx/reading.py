@@ -215,3 +215,81 @@ def unknown_opset(model: Any) -> str | None:
     if opset <= known:
         return None
     return f"asks for opset {opset}, and onnx {onnx.__version__} has opsets up to {known}: install a newer onnx"
+
+
+# ---- the attributes of a node of ONNX, with their defaults. Needs the package onnx
+
+
+def attributes_of(node: Any, opset: int) -> dict[str, Any]:
+    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain.
+
+    Unmapped where an attribute has no value.
+    """
+    from onnx import helper
+
+    empty = valueless(node)
+    if empty is not None:
+        raise Unmapped(empty)
+    schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
+    attributes = {} if schema is None else defaults_of(schema)
+    attributes.update((attribute.name, attribute) for attribute in node.attribute if not is_graph(attribute))
+    return {name: _plain(helper.get_attribute_value(attribute)) for name, attribute in attributes.items()}
+
+
+def is_graph(attribute: Any) -> bool:
+    """Whether the value of an attribute is a graph, or several."""
+    return attribute.HasField("g") or bool(attribute.graphs)
+
+
+def _plain(value: Any) -> Any:
+    from onnx import TensorProto
+
+    if isinstance(value, TensorProto):
+        return _numbers(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
+
+
+def _numbers(tensor: Any) -> Array | None:
+    """Return the values of a tensor, or None if the model does not have them all."""
+    from onnx import numpy_helper
+
+    try:
+        return None if tensor.data_location else numpy_helper.to_array(tensor)
+    except (TypeError, ValueError):
+        return None
+
+
+# ---- the schemas of ONNX's own operators, from the package onnx
+
+
+MISJUDGED = ("STFT",)  # operators whose sizes the package infers otherwise than its own tests have them
+
+
+@cache
+def schema_of(type: str, opset: int, domain: str = "") -> Any:
+    """Return the schema of one of ONNX's own operators in an opset of a domain, or None."""
+    from onnx import defs
+
+    try:
+        return defs.get_schema(type, opset, domain)
+    except defs.SchemaError:
+        return None
+
+
+@cache
+def versions_of_operators() -> dict[str, set[int]]:
+    """Return the versions of all operators of ONNX's own domain."""
+    from onnx import defs
+
+    versions: dict[str, set[int]] = {}
+    for schema in defs.get_all_schemas_with_history():
+        if not schema.domain:
+            versions.setdefault(schema.name, set()).add(schema.since_version)
+    return versions
+
+
+def defaults_of(schema: Any) -> dict[str, Any]:
+    """Return the attributes that have a default, by their names, each as an onnx.AttributeProto."""
+    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.type}

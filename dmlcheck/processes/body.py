@@ -5,16 +5,64 @@ Little is imported here, since the process of DirectML's library has nothing els
 
 from __future__ import annotations
 
+import os
+import pickle
 import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from multiprocessing.connection import Connection
+from typing import Any
 
-from dmlcheck.processes import messages
+_LARGE = 1 << 16  # bytes of an array: a smaller one goes with the object
 
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+
+def send(connection: Connection, message: Any) -> None:
+    """Send an object; nothing is sent of one that cannot be pickled."""
+    apart: list[memoryview] = []
+
+    def goes_along(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes >= _LARGE:
+            apart.append(raw)
+        return raw.nbytes < _LARGE
+
+    data = pickle.dumps(message, 5, buffer_callback=goes_along)
+    connection.send((data, [raw.nbytes for raw in apart]))
+    for raw in apart:
+        _write(connection, raw)
+
+
+def receive(connection: Connection) -> Any:
+    """Return the next object; EOFError or OSError if none comes any more."""
+    data, sizes = connection.recv()
+    return pickle.loads(data, buffers=[_read(connection, size) for size in sizes])  # noqa: S301 - from our own process
+
+
+def _write(connection: Connection, data: memoryview) -> None:
+    if sys.platform == "win32":
+        connection.send_bytes(data)
+        return
+    while data:
+        data = data[os.write(connection.fileno(), data) :]
+
+
+def _read(connection: Connection, size: int) -> bytearray:
+    data = bytearray(size)
+    if sys.platform == "win32":
+        connection.recv_bytes_into(data)
+        return data
+    left = memoryview(data)
+    while left:
+        count = os.readv(connection.fileno(), [left])
+        if not count:
+            raise EOFError
+        left = left[count:]
+    return data
+
+
+# ---- the body of a process
+
 
 READY = "ready"
 
@@ -23,7 +71,7 @@ def main(handle: int, module: str) -> None:
     """Serve questions, with the handle of a connection that this process inherited; its first message has arguments."""
     leave_interrupts_to_the_parent()
     connection = connected(handle)
-    import_module(module).serve(connection, *messages.receive(connection))
+    import_module(module).serve(connection, *receive(connection))
 
 
 def connected(handle: int) -> Connection:
@@ -40,7 +88,7 @@ def questions(connection: Connection, ready: Any = READY) -> Iterator[Any]:
     tell(connection, ready)
     while True:
         try:
-            question = messages.receive(connection)
+            question = receive(connection)
         except (EOFError, OSError):
             return
         yield question
@@ -49,7 +97,7 @@ def questions(connection: Connection, ready: Any = READY) -> Iterator[Any]:
 def tell(connection: Connection, message: Any) -> None:
     """Send a message to the parent; end this process if the parent does not listen any more."""
     try:
-        messages.send(connection, message)
+        send(connection, message)
     except OSError:
         raise SystemExit from None
 

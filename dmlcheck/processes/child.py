@@ -16,7 +16,7 @@ from multiprocessing import Pipe
 from typing import Any
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.processes import messages
+from dmlcheck.processes import body
 from dmlcheck.processes.programs import OWN_GROUP, ended_text, ending, kill
 
 SHUTDOWN_TIME = 5.0  # seconds for a child without a question to end by itself
@@ -79,7 +79,7 @@ class Child:
             theirs.close()
         _CHILDREN.add(self)
         with contextlib.suppress(OSError):  # it may be gone already, which the first answer tells
-            messages.send(self.connection, arguments)
+            body.send(self.connection, arguments)
 
     def _started(self, module: str, handle: int) -> subprocess.Popen[bytes]:
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined] # noqa: SLF001 - as multiprocessing has them
@@ -102,7 +102,7 @@ class Child:
         """Send a question; a process that is gone is lost at its next message."""
         self.is_busy = True
         with contextlib.suppress(OSError):
-            messages.send(self.connection, question)
+            body.send(self.connection, question)
 
     def ready(self) -> Any:
         """Return the first message, when the process is ready."""
@@ -114,7 +114,7 @@ class Child:
         """Return the next message; LostChild or LateChild if there is none."""
         try:
             if self.connection.poll(seconds):
-                return messages.receive(self.connection)
+                return body.receive(self.connection)
         except (EOFError, OSError):
             raise LostChild(self._waited(SHUTDOWN_TIME), was_ready=self.is_ready) from None
         raise LateChild(was_ready=self.is_ready)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.processes.child import interrupts_held
 from dmlcheck.processes.kept import end_kept
 
@@ -59,7 +59,6 @@ class Cluster:
     """
 
     def __init__(self, address: str = "", jobs: int = 1) -> None:
-        """Take the address of a scheduler, or the number of processes to start."""
         self.address = address
         self.jobs = jobs
         self.client: Any = None
@@ -278,5 +277,4 @@ def _said(error: BaseException) -> str:
 
 
 def _version() -> str:
-    """Return the version of dmlcheck, on a worker."""
     return __version__

@@ -189,7 +189,6 @@ def _of_element(
     arithmetic: Arithmetic,
     blocks: Callable[[Any], Iterator[tuple[Any, Any, Any]]],
 ) -> Bound:
-    """Return the bound of an element from a tile of only this element."""
     tile = of_element(tuple(map(int, place)))
     ((_, value, is_undefined),) = blocks(_computed(tile, arithmetic))
     sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
@@ -300,7 +299,6 @@ def _is_whole(at: Array, count: int) -> bool:
 
 
 def _of_any(ways: list[Bound]) -> Bound:
-    """Return the bound of alternatives."""
     first, *others = (each._replace(others=()) for way in ways for each in (way, *way.others))
     return first._replace(others=tuple(others))
 

@@ -53,7 +53,6 @@ class Accuracy:
     """The worst by operator and data type, as the results of a run go by."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.worst: dict[tuple[str, str], Worst] = {}
 
     def add(self, result: CaseResult) -> None:

@@ -82,7 +82,6 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    """Return a text as a property of a workflow command."""
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 

@@ -214,7 +214,6 @@ def _details(result: CaseResult) -> dict[str, Any]:
 
 
 def _close(name: str, output: OutputResult) -> dict[str, Any]:
-    """Return the warning of an output that is close to its tolerance."""
     element = output.closest
     place = {"ulp": output.max_ulp, "index": None} if element is None else {"ulp": element.ulp, "index": element.place}
     return {"output": name, "share": output.max_share, **place}

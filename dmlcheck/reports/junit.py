@@ -157,7 +157,6 @@ def _seconds(seconds: float) -> str:
 
 
 def _tag(start: str, **attributes: str) -> str:
-    """Return a start tag up to its end."""
     return start + "".join(
         f' {name}="{_possible(value).translate(_IN_ATTRIBUTE)}"' for name, value in attributes.items()
     )

@@ -1,18 +1,22 @@
-"""Checked ONNX models as text: the nodes that need the most or are wrong, the operators, and the model's level."""
+"""Checked ONNX models and graphs as text: the nodes that need the most or are wrong, the operators, and the level."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, cast
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, first_few, visible
-from dmlcheck.models.legality import ModelResult, NodeResult
+from dmlcheck.models.graphs import GraphResult
+from dmlcheck.onnx.descs.node import NO_PROVIDER, PROVIDER_REFUSES, REFUSALS
 from dmlcheck.onnx.model.named_sizes import options_of
-from dmlcheck.onnx.model.nodes import NO_PROVIDER, PROVIDER_REFUSES, REFUSALS
-from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.diagnostics import at_pointer, diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
-from dmlcheck.running.legality import Validated
-from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
+from dmlcheck.running.legality import Validated, WholeCheck
+from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, highest, level_and_version, level_name
+
+if TYPE_CHECKING:
+    from dmlcheck.models.legality import ModelResult, NodeResult
 
 _MOST = 10  # nodes of a kind that are named
 _NOTES = {  # by rule: the text in the table for a node without descs, and in the last line for one and for several
@@ -79,7 +83,6 @@ def _known_lines(model: ModelResult, style: Style) -> Iterator[str]:
 
 
 def _label(desc: Validated) -> str:
-    """Return the node of a desc, and its operator."""
     return visible(f"{desc.label}: {desc.onnx_operator}")
 
 
@@ -221,3 +224,72 @@ def _against_device(needed: str, device_level: str) -> str:
     if LEVEL_ORDER[needed] <= LEVEL_ORDER[device_level]:
         return f"{accepted}; each of these takes all nodes that were checked"
     return f"{accepted}; with one older than {version}, the session cannot be created or a run fails"
+
+
+# ---- graphs: the mistakes, the operators, and the level from which the whole graph is valid
+
+
+def whole_lines(whole: WholeCheck, style: Style) -> Iterator[Line]:
+    """Yield the text of `validate` for a graph or an ONNX model."""
+    if isinstance(whole, GraphResult):
+        return graph_lines(whole, style)
+    return model_lines(cast("ModelResult", whole), style)
+
+
+def answer_lines(entries: Iterable[Validated]) -> Iterator[str]:
+    """Yield the answers of DirectML's library to the descs of nodes: each refusal, and how many it accepts."""
+    asked = [(entry, entry.answer) for entry in entries if entry.answer is not None]
+    for entry, answer in asked:
+        if not answer.is_accepted:
+            operator = visible(entry.operator or "")
+            yield f"{visible(entry.label)}: {operator}: DirectML {answer.version} {answer.text}"
+    if asked:
+        accepted = sum(answer.is_accepted for _, answer in asked)
+        yield f"DirectML {asked[0][1].version} accepts {accepted:,} of {counted(len(asked), 'desc')}"
+
+
+def graph_lines(graph: GraphResult, style: Style) -> Iterator[Line]:
+    """Yield the text of `validate` for a graph."""
+    if graph.problem is not None:
+        yield diagnostic_text(graph.problem, None, style)
+        return
+    for entry in graph.entries:
+        if entry.operator is not None and entry.diagnostics:
+            yield f"{visible(entry.label)}: {visible(entry.operator)} is not valid{_at_of_graph(entry)}:"
+        for problem in (*entry.diagnostics, *entry.notes):
+            yield diagnostic_text(at_pointer(problem), None, style)
+    yield ""
+    if graph.checked:
+        yield f"{visible(graph.file)}:"
+        yield Table(("DirectML operator", "nodes", "from"), _graph_rows(graph), right=False, lead="  ")
+        yield ""
+    yield from _graph_verdict(graph)
+
+
+def _at_of_graph(desc: Validated) -> str:
+    if desc.minimum is None:
+        return " at any level"
+    if LEVEL_ORDER[desc.minimum] <= LEVEL_ORDER[desc.feature_level or desc.minimum]:
+        return " in this graph"
+    return f" at {level_name(desc.feature_level or '')}, only from {level_and_version(desc.minimum)}"
+
+
+def _graph_rows(graph: GraphResult) -> list[tuple[str, str, str]]:
+    """Return a row for each operator: how many nodes there are, and from which level on all of them are valid."""
+    kinds: dict[str, list[Validated]] = {}
+    for desc in graph.descs:
+        kinds.setdefault(desc.operator or "", []).append(desc)
+    levels = {operator: highest(desc.minimum for desc in descs) for operator, descs in kinds.items()}
+    rows = sorted(kinds.items())
+    return [(visible(operator), f"{len(descs):,}", levels[operator] or "never") for operator, descs in rows]
+
+
+def _graph_verdict(graph: GraphResult) -> Iterator[str]:
+    """Yield the level from which the graph is valid, the nodes that need it, and the numbers of the check."""
+    if graph.minimum is not None:
+        names = ", ".join(map(visible, graph.demanding[:_MOST])) + (", ..." if len(graph.demanding) > _MOST else "")
+        because = f"because of {counted(len(graph.demanding), 'node')}: {names}"
+        yield f"{visible(graph.file)} is valid from {level_and_version(graph.minimum)}, {because}"
+    elif graph.checked:
+        yield f"{visible(graph.file)} is valid at no level"
+    yield f"{counted(graph.checked, 'node')} checked, {counted(graph.constants, 'constant')}"

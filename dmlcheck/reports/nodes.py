@@ -62,7 +62,6 @@ class NodesOverview:
     """The nodes of a run as they go by: the first failure, and the observations about tensors."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.total = self.judged = self.failed = 0
         self.by_provider = 0
         self.first: tuple[str, NodeOfCase] | None = None

@@ -219,6 +219,11 @@ def value_of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default:
     return value
 
 
+def texts_of(raw: Mapping[str, Any], key: str, default: Any = None) -> tuple[str, ...]:
+    """Return the texts of a list that a report has under a key; TypeError for anything else."""
+    return tuple(value_of({key: text}, key, TEXT) for text in value_of(raw, key, (list,), default))
+
+
 _LARGEST_WHOLE = 2**65  # no count, place, integer of an output or difference of two is larger
 
 
@@ -251,7 +256,7 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         ),
         is_unrun=raw["outcome"] != SKIPPED and not raw.get("computed", _is_computed(outputs, diagnostics)),
         consistent=_consistent(raw),
-        uncompared=_uncompared(raw),
+        uncompared=texts_of(raw, "not_compared", []),
         traceback=value_of(raw, "traceback", TEXT, ""),
         is_flaky=raw.get("flaky") is True,
         node=_node(raw),
@@ -281,19 +286,18 @@ def _together(raw: Mapping[str, Any]) -> Together | None:
     """Return the nodes that are wrong only together that a case is about, or None if it is about none."""
     if "nodes" not in raw:
         return None
-    lists = (value_of(raw, key, (list,)) for key in ("nodes", "onnx_operators", "dml_operators"))
-    return Together(*(tuple(value_of({"": text}, "", TEXT) for text in each) for each in lists))
+    return Together(*(texts_of(raw, key) for key in ("nodes", "onnx_operators", "dml_operators")))
 
 
 def _node(raw: Mapping[str, Any]) -> NodeOfCase | None:
     """Return the node that a case is about, or None if it is none."""
     if "node" not in raw:
         return None
-    operators, largest = value_of(raw, "dml_operators", (list,)), value_of(raw, "largest", (dict,), {})
+    largest = value_of(raw, "largest", (dict,), {})
     return NodeOfCase(
         value_of(raw, "node", TEXT),
         value_of(raw, "onnx_operator", TEXT),
-        tuple(value_of({"": operator}, "", TEXT) for operator in operators),
+        texts_of(raw, "dml_operators"),
         value_of(raw, "judged_by", TEXT, ""),
         value_of(raw, "level", TEXT_OR_NONE, None),
         value_of(raw, "module", TEXT, ""),
@@ -304,13 +308,6 @@ def _node(raw: Mapping[str, Any]) -> NodeOfCase | None:
         ),
         {name: value_of(largest, name, NUMBER) for name in largest},
     )
-
-
-def _uncompared(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    names: list[Any] = value_of(raw, "not_compared", (list,), [])
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError("not_compared")
-    return tuple(names)
 
 
 def _consistent(raw: Mapping[str, Any]) -> str | None:

@@ -30,7 +30,6 @@ class Batches:
     """Runs the cases of files on the workers of a cluster, which read the files themselves."""
 
     def __init__(self, targets: list[Target], plan: Plan, cluster: Cluster) -> None:
-        """Prepare to run the cases of files as a plan says."""
         self.targets = targets
         self.plan = plan
         self.cluster = cluster

@@ -66,12 +66,6 @@ def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | NoOutputs:
     return answer
 
 
-class Refusal(NamedTuple):
-    """The answer of an implementation to an invalid desc: the words of its refusal, or None if it accepted the desc."""
-
-    words: str | None
-
-
 def is_reference(implementation: Any) -> bool:
     """Whether an implementation is the reference engine itself: neither its name nor a wrapper counts."""
     return type(implementation) is Reference
@@ -126,11 +120,12 @@ def tensors_of(
     return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
 
 
-def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | NoOutputs:
-    """Return whether an implementation that refuses descs refuses one; NoOutputs where it failed, or cannot run it.
+def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> str | NoOutputs | None:
+    """Return the words with which an implementation refuses an invalid desc, None where it accepts it.
 
-    It refuses by raising Refused or ValueError, or any exception that names E_INVALIDARG, as bindings of native code
-    do. Any other exception is no refusal, and no result that it returns is looked at.
+    NoOutputs where it failed, or cannot run the desc. It refuses by raising Refused or ValueError, or any exception
+    that names E_INVALIDARG, as bindings of native code do. Any other exception is no refusal, and no result that it
+    returns is looked at.
     """
     try:
         unsupported = why_unsupported(desc, implementation)
@@ -138,19 +133,18 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
             return unsupported
         implementation.run(desc, _copies(inputs))
     except Unusable:
-        return Refusal(None)
+        return None
     except (Unsupported, TimedOut, MemoryError) as error:
         return _nothing(error, implementation)
     except (Refused, ValueError) as error:
-        return Refusal(str(error) or type(error).__name__)
+        return str(error) or type(error).__name__
     except Exception as error:  # noqa: BLE001 - any exception: the run goes on
         is_refusal = not isinstance(error, Failure) and is_invalid_argument(f"{error} {getattr(error, 'winerror', '')}")
-        return Refusal(str(error)) if is_refusal else _nothing(error, implementation)
-    return Refusal(None)
+        return str(error) if is_refusal else _nothing(error, implementation)
+    return None
 
 
 def _nothing(error: Exception, implementation: Any) -> NoOutputs:
-    """Return the outcome for an exception in place of outputs."""
     if isinstance(error, Unsupported):
         return NoOutputs(f"{_UNSUPPORTED}: {error}")
     if isinstance(error, NoDevice):

@@ -233,7 +233,6 @@ def is_named(name: str, asked: str) -> bool:
 
 
 def _part(cases: Sequence[Case], number: int, count: int) -> Sequence[Case]:
-    """Return one part of some cases, by its number from 0, of a given number of parts."""
     return cases[len(cases) * number // count : len(cases) * (number + 1) // count]
 
 
@@ -282,7 +281,6 @@ class ProblemCount:
     """The number of reported problems of a file's descs and values; a matrix can make very many of one mistake."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self.count = 0
 
     def limited(self, result: CaseResult) -> CaseResult:

@@ -195,7 +195,6 @@ class Entries:
     """Entries in the order of their file, looked up by the names of cases."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        """Index the entries by their patterns."""
         self._all = tuple(entries)
         globs = {number: entry.cases for number, entry in enumerate(self._all)}
         self._globs = Globs(globs)
@@ -238,7 +237,6 @@ class UnmatchedEntries:
     """The entries that have named no case of a run so far."""
 
     def __init__(self, expectations: Expectations) -> None:
-        """Begin with all of them."""
         self.document = expectations.document
         self.entries = expectations.entries
         self.waiting = {entry.number: entry for entry in self.entries}
@@ -406,7 +404,6 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
 
 
 def _rules(result: CaseResult) -> set[str]:
-    """Return the rules that a case breaks."""
     return {found.rule for found in result.diagnostics if found.severity == ERROR}
 
 

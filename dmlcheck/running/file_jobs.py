@@ -131,7 +131,6 @@ class IsolatedRunner:
     """
 
     def __init__(self, plan: Plan, directml: DirectML | None = None) -> None:
-        """Prepare to run cases as a plan says, on that DirectML if it is one."""
         self.plan = plan
         self.directml = directml
         self._pool: Pool[FileJob] = Pool(partial(Child, "dmlcheck.running.worker", plan), 1)

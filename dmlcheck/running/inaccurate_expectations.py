@@ -19,7 +19,7 @@ from dmlcheck.diagnostics.wording import brackets, counted, error_text
 from dmlcheck.files.document import Path
 from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
-from dmlcheck.running.places import written_at
+from dmlcheck.running.undefined_elements import written_at
 from dmlcheck.values.literals import decimal_fraction, last_digit
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, have_equal_bytes, spell, ulp
 

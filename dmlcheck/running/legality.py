@@ -181,7 +181,7 @@ def _validated_case(case: Case, asked: LevelRequest) -> Validated:
     notes = () if findings or reading.desc is None else _notes(case, reading.desc, asked.directml_version)
     made = Validated(case.file, case.name, operator, level, minimum_level(reading), found, levels=levels, notes=notes)
     if findings or asked.with_releases:
-        from dmlcheck.validation.releases import accepted_by, difference
+        from dmlcheck.validation.deviations import accepted_by, difference
 
         releases = accepted_by(reading) if asked.with_releases else ()
         made = made._replace(accepted_by=releases, differing=difference(reading, findings))
@@ -199,7 +199,7 @@ def answer_to(reading: Reading, library: Any) -> tuple[LibraryAnswer | None, tup
     """
     from dmlcheck.running.computed import NoOutputs, asked
     from dmlcheck.running.refusals import can_be_asked, unforeseen
-    from dmlcheck.validation.releases import asked_release, is_accepted
+    from dmlcheck.validation.deviations import asked_release, is_accepted
 
     if reading.desc is None or not can_be_asked(reading):
         return None, ()

@@ -51,7 +51,7 @@ from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits, Verdict, differences, evidence_of, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name, level_of_release
 from dmlcheck.specs.records import OUTPUT
-from dmlcheck.validation.releases import are_taken, asked_release, is_accepted
+from dmlcheck.validation.deviations import are_taken, asked_release, is_accepted
 
 if TYPE_CHECKING:
     from dmlcheck.comparison.difference import OutputDifference
@@ -151,7 +151,6 @@ def _differences(
 
 
 def _run_with_one(case: Case, run: Run, prepared: Prepared | None) -> CaseResult:
-    """Run one case with one implementation."""
     run.outputs = {}
     start = time.perf_counter()
     with run.time_limit:
@@ -186,7 +185,11 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
         return unrun
     prepared = drawn or prepare(case, run.descs)
     if case.is_negative and prepared.excess is None:
-        return _of_negative(case, prepared, run)
+        mismatch = check_invalid(case, prepared.findings)
+        if mismatch is None:
+            return _of_refusal(case, run)
+        unlisted = (finding for finding in prepared.findings if not is_listed(finding, case.invalid or ()))
+        return Ending(FAILED, "not the listed diagnostics", (mismatch, *unlisted), is_unrun=True)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
     why_not = _why_not_run(prepared, prepared.desc, run)
@@ -265,14 +268,6 @@ def _of_illegal(findings: Iterable[Finding]) -> Ending:
     return Ending(FAILED, "the desc is not valid", tuple(findings), is_unrun=True)
 
 
-def _of_negative(case: Case, prepared: Prepared, run: Run) -> Ending:
-    mismatch = check_invalid(case, prepared.findings)
-    if mismatch is None:
-        return _of_refusal(case, run)
-    unlisted = (finding for finding in prepared.findings if not is_listed(finding, case.invalid or ()))
-    return Ending(FAILED, "not the listed diagnostics", (mismatch, *unlisted), is_unrun=True)
-
-
 def _of_refusal(case: Case, run: Run) -> Ending:
     """Return the ending of a negative case with the right rules: it fails if the implementation accepts the desc."""
     implementation = run.implementation
@@ -288,9 +283,9 @@ def _of_refusal(case: Case, run: Run) -> Ending:
         return ending_without_outputs(answer)
     if isinstance(answer, NoOutputs):
         return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
-    if answer.words is None:
+    if answer is None:
         return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, implementation),))
-    return Ending(PASSED, f"refused: {cut(' '.join(answer.words.split()), _MOST_WORDS)}")
+    return Ending(PASSED, f"refused: {cut(' '.join(answer.split()), _MOST_WORDS)}")
 
 
 def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:

@@ -72,7 +72,6 @@ def _is_unsaid(finding: Finding, desc: OperatorDesc) -> bool:
 
 
 def _can_be_made(desc: OperatorDesc) -> bool:
-    """Whether there can be arrays for the tensors of a desc."""
     tensors = [part.tensor for part in desc.tensors()]
     is_known = all(DATA_TYPES[tensor.data_type].kind != "none" for tensor in tensors)
     sizes = (max(tensor.implied_bytes, tensor.element_count, tensor.total_size or 0) for tensor in tensors)

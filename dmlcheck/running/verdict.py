@@ -18,8 +18,7 @@ from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is
 from dmlcheck.reference import engine
 from dmlcheck.reference.limits.precision import IN_FLOAT32, Precision
 from dmlcheck.reference.limits.work import TooMuchWork
-from dmlcheck.running.places import path_in_case
-from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, union
+from dmlcheck.running.undefined_elements import Masks, disagreements, is_all_any, masks_of, path_in_case, union
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import OUTPUT, Deviation, Peer, Tolerance
 from dmlcheck.validation.deviations import of_peer
@@ -411,9 +410,8 @@ class _Guesses(NamedTuple):
 
 
 def _guesses(file: str, judged: JudgedOutputs, limits: Limits) -> _Guesses:
-    """Return why outputs may be wrong."""
-    from dmlcheck.comparison.input_types import consistent_type
     from dmlcheck.comparison.known_faults import likely_cause
+    from dmlcheck.comparison.patterns import consistent_type
     from dmlcheck.comparison.wrong_output import WrongOutput
 
     causes = {}

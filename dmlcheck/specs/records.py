@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import LEVEL_ORDER, RELEASES, releases_do
+from dmlcheck.specs.names import RELEASES, releases_do
 
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
@@ -77,11 +77,6 @@ class SupportTable(NamedTuple):
 
     when: Mapping[str, tuple[str, ...]] | None
     rows: Mapping[str, Row]
-
-    def heading_at(self, level: str) -> str | None:
-        """Return the level of the row that applies at a target level, or None below the first row."""
-        order = LEVEL_ORDER[level]
-        return next((heading for heading in self.rows if LEVEL_ORDER[heading] <= order), None)
 
 
 class Constraint(NamedTuple):

@@ -25,7 +25,6 @@ def applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
 
 
 def _is_at(row: Constraint, level: str) -> bool:
-    """Whether a row applies at a level."""
     order = LEVEL_ORDER[level]
     if row.since is not None and order < LEVEL_ORDER[row.since]:
         return False
@@ -33,7 +32,6 @@ def _is_at(row: Constraint, level: str) -> bool:
 
 
 def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
-    """Whether a row applies to the fields of a desc."""
     values = desc.values
     if any(name not in values for name in row.present):
         return False
@@ -123,7 +121,6 @@ def _free_names(expression: str, allowed: tuple[type[ast.AST], ...]) -> tuple[st
 
 
 def _made(expression: str, free: tuple[str, ...], functions: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return the function of the free names of an expression."""
     text = f"lambda {', '.join(free)}: ({_DIRECTML_NAME.sub(lambda found: _NAMES[found[0]], expression.strip())})"
     made: Callable[..., Any] = eval(text, {"__builtins__": {}, **functions})  # noqa: S307 - our own
     return made

@@ -37,21 +37,21 @@ Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
 
 def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have one data type."""
-    for (label, path, tensor), model in _unlike(desc, names, _data_type):
+    for (label, path, tensor), model in _unlike(desc, names, lambda tensor: tensor.data_type):
         wanted = model.tensor.data_type
         yield _wrong_type(label, (*path, "DataType"), tensor.data_type, f"{model.label} is {wanted}", (wanted,))
 
 
 def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have one number of dimensions."""
-    for (label, path, tensor), model in _unlike(desc, names, _rank):
+    for (label, path, tensor), model in _unlike(desc, names, lambda tensor: len(tensor.sizes)):
         wanted = len(model.tensor.sizes)
         yield _wrong_rank(label, path, len(tensor.sizes), wanted, f"{model.label} has {wanted}")
 
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have the same sizes."""
-    for (label, path, tensor), model in _unlike(desc, names, _sizes):
+    for (label, path, tensor), model in _unlike(desc, names, lambda tensor: tensor.sizes):
         yield from _compare_sizes(label, path, tensor, model.tensor.sizes)
 
 
@@ -397,18 +397,6 @@ def _unlike(
     for part in parts:
         if of(part.tensor) != of(model.tensor):
             yield part, model
-
-
-def _data_type(tensor: TensorDesc) -> str:
-    return tensor.data_type
-
-
-def _rank(tensor: TensorDesc) -> int:
-    return len(tensor.sizes)
-
-
-def _sizes(tensor: TensorDesc) -> tuple[int, ...]:
-    return tensor.sizes
 
 
 def _compare_sizes(label: str, path: Path, tensor: TensorDesc, expected: Sequence[Any]) -> Iterator[Finding]:

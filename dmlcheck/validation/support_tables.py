@@ -23,7 +23,7 @@ def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> It
     table = support_table(desc)
     if table is None:
         return
-    heading = table.heading_at(level)
+    heading = heading_at(table, level)
     if heading is None:
         yield from _value_findings(desc, table, level)
         return
@@ -37,6 +37,12 @@ def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> It
                 yield _taken(_type_finding(row, part, desc), row, part, desc)
 
 
+def heading_at(table: SupportTable, level: str) -> str | None:
+    """Return the level of the row that applies at a target level, or None below the first row."""
+    order = LEVEL_ORDER[level]
+    return next((heading for heading in table.rows if LEVEL_ORDER[heading] <= order), None)
+
+
 def support_table(desc: OperatorDesc) -> SupportTable | None:
     """Return the support table that a desc's fields select, or None where a field that decides it is wrong."""
     for table in desc.spec.support:
@@ -48,7 +54,7 @@ def support_table(desc: OperatorDesc) -> SupportTable | None:
 def support_at(desc: OperatorDesc, name: str, level: str) -> TensorSupport | None:
     """Return the data types and ranks of a field's tensors at a level, or None without a table."""
     table = support_table(desc)
-    heading = None if table is None else table.heading_at(level)
+    heading = None if table is None else heading_at(table, level)
     return None if table is None or heading is None else table.rows[heading].get(name)
 
 
@@ -84,7 +90,7 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
     operator = desc.spec.operator
     for field in table.when or ():
         params = {"field": field, "found": desc.values[field], "operator": operator, "level": level_name(level)}
-        others = (other.when or {} for other in desc.spec.support if other.heading_at(level) is not None)
+        others = (other.when or {} for other in desc.spec.support if heading_at(other, level) is not None)
         own = Claim(("desc", field), ONE_OF, tuple(value for when in others for value in when.get(field, ())))
         help = f"accepted from {level_and_version(lowest)}"
         yield Finding("unsupported-value", own.field, params, help=help, claim=own if own.limit else None)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from commandline import dmlcheck, many, write
 from run_reports import WRONG, ran, write_run
+
+from dmlcheck.cli.compare import Changes, changes
+from dmlcheck.reports.reading import ReportError
 
 
 def compared(old: list[Any], new: list[Any], *words: str) -> tuple[int, str, str]:
@@ -129,3 +133,152 @@ def test_older_reports_lack_what_was_added_since() -> None:
     old = {"id": "a", "outcome": "passed"}
     code, text, _ = compared([old], [ran("a", "failed")])
     assert (code, text.splitlines()[-1]) == (1, "1 case compared: 1 newly failing")
+
+
+# ---- what changed between two reports, worked out by hand from the definition of each list
+
+
+LISTS = ("newly_failing", "still_failing", "fixed", "changed", "added", "gone")
+DRIFTED = {"drift": [{"output": "OutputTensor", "old_ulp": 1, "new_ulp": 3, "failure": True}]}
+
+
+def between(folder: Path, old: list[Any], new: list[Any], max_drift: float = 2.0) -> Changes:
+    """Return what changed between two runs with these cases."""
+    return changes(write_run(folder / "old.json", *old), write_run(folder / "new.json", *new), max_drift)
+
+
+def lists_of(found: Changes) -> dict[str, list[str]]:
+    """Return the ids in each list that is not empty."""
+    named = {key: [change.id for change in getattr(found, key)] for key in LISTS}
+    return {key: ids for key, ids in named.items() if ids}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("passed", "failed", "newly_failing"),
+        ("passed", "error", "newly_failing"),
+        ("skipped", "failed", "newly_failing"),
+        ("xfailed", "failed", "newly_failing"),
+        ("xfailed", "xpassed", "newly_failing"),  # which fails its run
+        ("failed", "passed", "fixed"),
+        ("error", "passed", "fixed"),
+        ("xfailed", "passed", "fixed"),
+        ("xpassed", "passed", "fixed"),
+        ("failed", "failed", "still_failing"),
+        ("failed", "error", "still_failing"),
+        ("error", "xpassed", "still_failing"),
+        ("failed", "skipped", "changed"),  # which mends nothing
+        ("failed", "xfailed", "changed"),
+        ("passed", "skipped", "changed"),
+        ("passed", "xfailed", "changed"),
+        ("skipped", "passed", "changed"),
+        ("passed", "passed", None),
+        ("skipped", "skipped", None),
+        ("xfailed", "xfailed", None),
+        (None, "passed", "added"),
+        ("failed", None, "gone"),
+    ],
+)
+def test_a_case_is_in_the_list_of_what_became_of_it(
+    old: str | None, new: str | None, name: str | None, tmp_path: Path
+) -> None:
+    before, after = ([] if outcome is None else [ran("a.yaml::x", outcome)] for outcome in (old, new))
+    assert lists_of(between(tmp_path, before, after)) == ({} if name is None else {name: ["a.yaml::x"]})
+
+
+def test_a_new_case_that_fails_is_new_and_fails_newly(tmp_path: Path) -> None:
+    found = between(tmp_path, [ran("a", "passed")], [ran("a", "passed"), ran("b", "failed")])
+    assert lists_of(found) == {"newly_failing": ["b"], "added": ["b"]}
+
+
+def test_a_case_that_passes_and_drifted_fails_its_run(tmp_path: Path) -> None:
+    plain, drifted = ran("a", "passed"), ran("a", "passed", 3, **DRIFTED)
+    assert lists_of(between(tmp_path, [plain], [drifted])) == {"newly_failing": ["a"]}
+    assert lists_of(between(tmp_path, [drifted], [plain])) == {"fixed": ["a"]}
+    assert lists_of(between(tmp_path, [drifted], [drifted])) == {"still_failing": ["a"]}
+
+
+def test_ids_match_as_they_are(tmp_path: Path) -> None:
+    found = between(tmp_path, [ran("cases/a.yaml::x", "passed")], [ran("a.yaml::x", "passed")])
+    assert lists_of(found) == {"added": ["a.yaml::x"], "gone": ["cases/a.yaml::x"]}
+    assert found.compared == 0
+
+
+def test_what_one_run_skipped_is_not_compared(tmp_path: Path) -> None:
+    old = [ran("a", "passed"), ran("b", "skipped"), ran("c", "failed")]
+    new = [ran("a", "skipped"), ran("b", "passed"), ran("c", "failed")]
+    assert between(tmp_path, old, new).compared == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "times", "is_told"),
+    [
+        (1.0, 2.0, 2.0, True),
+        (1.0, 1.99, 2.0, False),
+        (3.0, 8.9, 3.0, False),
+        (3.0, 9.0, 3.0, True),
+        (0.0, 1.0, 2.0, True),  # errors below half a unit count as half a unit
+        (0.01, 0.5, 2.0, False),
+        (0, 1, 2.0, True),
+        (5.0, 5.0, 1.0, False),  # has not grown
+        (9.0, 1.0, 2.0, False),
+        (1.7976931348623157e308, 1.7976931348623157e308, 2.0, False),
+        (1, 10**308, 1e300, True),
+    ],
+)
+def test_an_error_that_grew_so_many_times_is_told(
+    old: float, new: float, times: float, is_told: bool, tmp_path: Path
+) -> None:
+    (growth,) = between(tmp_path, [ran("a", "passed", old)], [ran("a", "passed", new)], times).grown or (None,)
+    assert growth == (("a", "OutputTensor", old, new) if is_told else None)
+
+
+def test_errors_of_cases_that_fail_grow_too_but_not_of_those_that_newly_fail(tmp_path: Path) -> None:
+    old = [ran("a", "failed", 10), ran("b", "passed", 1), ran("c", "passed"), ran("d", "passed", 1)]
+    new = [ran("a", "failed", 20), ran("b", "failed", 9), ran("c", "passed", 9), ran("d", "passed")]
+    assert [growth.case for growth in between(tmp_path, old, new).grown] == ["a"]
+
+
+def test_of_several_cases_of_one_id_one_that_fails_counts(tmp_path: Path) -> None:
+    found = between(tmp_path, [ran("a", "passed")], [ran("a", "passed"), ran("a", "failed"), ran("a", "passed")])
+    assert lists_of(found) == {"newly_failing": ["a"]}
+
+
+def test_a_run_is_told_with_what_it_was_of(tmp_path: Path) -> None:
+    head = {"implementation_version": "1.22", "device": "GPU 0", "feature_level": "5_0", "not_run": 3}
+    path = write_run(tmp_path / "r.json", ran("a", "passed"), **head)
+    run = changes(path, path).old
+    assert run == (path, "onnxruntime", "1.22", "GPU 0", "5_0", "0.1.0", 1, False)
+    assert not changes(write_run(tmp_path / "s.json", interrupted=True), path).old.is_whole
+    assert changes(path, write_run(tmp_path / "t.json")).new.is_whole
+
+
+def test_a_report_of_a_model_has_its_nodes_as_cases(tmp_path: Path) -> None:
+    more = {"node": "Conv_3", "onnx_operator": "Conv-11", "dml_operators": ["DML_OPERATOR_CONVOLUTION"]}
+    found = between(
+        tmp_path,
+        [ran("m.onnx::Conv_3", "passed", 1, **more), ran("m.onnx::output:y", "skipped", 4)],
+        [ran("m.onnx::Conv_3", "failed", 900, **more), ran("m.onnx::output:y", "skipped", 4)],
+    )
+    assert lists_of(found) == {"newly_failing": ["m.onnx::Conv_3"]}
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ({"device": 3}, "its head is not as `dmlcheck run` writes it"),
+        ({"tool": []}, None),
+        ({"tool": "x"}, "its head is not as `dmlcheck run` writes it"),
+        ({"not_run": "3"}, "its head is not as `dmlcheck run` writes it"),
+        ({"feature_level": ["4_1"]}, "its head is not as `dmlcheck run` writes it"),
+    ],
+)
+def test_a_head_that_run_never_writes_is_refused(head: dict[str, Any], told: str | None, tmp_path: Path) -> None:
+    path = write_run(tmp_path / "r.json", **head)
+    if told is None:
+        assert changes(path, path).old.tool is None
+        return
+    with pytest.raises(ReportError) as raised:
+        changes(path, path)
+    assert str(raised.value) == f"{path}: {told}"

@@ -9,8 +9,7 @@ import pytest
 
 from dmlcheck.cli import main
 from dmlcheck.cli.folder import written
-from dmlcheck.folders.export_folder import Folder, Occupied
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import Folder, MissingRequirement, Occupied
 
 
 def test_what_the_work_returns_is_passed_on() -> None:

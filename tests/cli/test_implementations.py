@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from commandline import GOOD, WRONG, dmlcheck, json_of, many, spawned, write
 
 from dmlcheck.cli import implementations
-from dmlcheck.cli.implementations import ExecutorParam, implementation_option, made
+from dmlcheck.cli.implementations import as_executor, implementation_option, made
 from dmlcheck.implementations import Unavailable
 from dmlcheck.reports.reading import case_result
 
@@ -111,7 +111,7 @@ def test_what_is_raised_is_in_every_report_with_its_traceback(
     [("local", None), ("dask", ""), ("dask:tcp://h:8786", "tcp://h:8786"), ("dask:127.0.0.1:8786", "127.0.0.1:8786")],
 )
 def test_an_executor_is_local_or_an_address(text: str, address: str | None) -> None:
-    assert ExecutorParam().convert(text, None, None) == address
+    assert as_executor(text) == address
 
 
 @pytest.mark.parametrize("text", ["", "ray", "local:x", "dask:", "Dask"])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from products_of import built, product
 
-from dmlcheck.comparison import input_types
+from dmlcheck.comparison import patterns
 from dmlcheck.comparison.compare import JudgedOutputs, compare
-from dmlcheck.comparison.input_types import consistent_type
+from dmlcheck.comparison.patterns import consistent_type
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -150,14 +150,14 @@ def test_float16_tensors_and_other_operators_are_not_looked_at(monkeypatch: pyte
     made = matrices(dtype=np.float16)
     assert named(made, right(made) + np.float16(0.25)) is None
     x = np.random.default_rng(5).uniform(1, 2, (8, 8)).astype(np.float32)
-    monkeypatch.setattr(input_types, "_within", None)
+    monkeypatch.setattr(patterns, "_within", None)
     added = built("ELEMENT_WISE_ADD", x.shape, "FLOAT32", {"A": x, "B": x})
     assert named(added, rounded(right(added), "TF32")) is None
 
 
 def test_large_tensors_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     made = matrices()
-    monkeypatch.setattr(input_types, "MOST", 16 * 40 * 2 + 16 * 16 - 1)
+    monkeypatch.setattr(patterns, "MOST", 16 * 40 * 2 + 16 * 16 - 1)
     assert named(made, of_rounded(made, partial(rounded, data_type="TF32"))) is None
 
 

@@ -26,7 +26,7 @@ from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.validation.releases import is_accepted
+from dmlcheck.validation.deviations import is_accepted
 
 ABS, GEMM = "DML_OPERATOR_ELEMENT_WISE_ABS", "DML_OPERATOR_GEMM"
 

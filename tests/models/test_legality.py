@@ -9,7 +9,7 @@ from fused_patterns import layer_norm, whole
 from whole_models import mobile_block, model, node, save
 
 import dmlcheck
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.formats.registry import opened
 from dmlcheck.models.legality import validated_file, validated_model
 from dmlcheck.running.legality import LevelRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.onnx.schemas import defaults_of, schema_of, versions_of_operators
+from dmlcheck.onnx.reading import defaults_of, schema_of, versions_of_operators
 
 helper = pytest.importorskip("onnx.helper")
 

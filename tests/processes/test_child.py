@@ -19,8 +19,8 @@ from left_processes import left_of
 
 import dmlcheck
 from dmlcheck.processes import child as module
+from dmlcheck.processes.body import send
 from dmlcheck.processes.child import Child, IsolatedChild, LateChild, LostChild, end
-from dmlcheck.processes.messages import send
 
 HERE = Path(__file__).parent.parent
 SOON = 60.0  # seconds after which there is an answer on the slowest of machines

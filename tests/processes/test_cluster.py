@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from dask_calls import doubled, ended_once
 
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.processes import cluster as module
 from dmlcheck.processes.cluster import Cluster, Lost, packed
 

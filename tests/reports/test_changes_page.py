@@ -9,7 +9,7 @@ from typing import Any
 
 from run_reports import WRONG, ran, write_run
 
-from dmlcheck.reports.changes import (
+from dmlcheck.cli.compare import (
     MOST_CHARACTERS,
     Changes,
     changes,

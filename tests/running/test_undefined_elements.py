@@ -11,7 +11,7 @@ from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.engine import ComputedOutput
-from dmlcheck.running.undefined_elements import disagreements, is_all_any, masks_of, union
+from dmlcheck.running.undefined_elements import disagreements, is_all_any, masks_of, path_in_case, union
 
 A, B, NONE = ([[True, False], [False, False]], [[True, False], [True, True]], [[False, False], [False, False]])
 VALUES = np.array([[5, 6], [7, 8]], np.int32)
@@ -97,3 +97,22 @@ def test_where_both_agree_or_the_case_has_no_any_nothing_is_said(is_any: Any, is
 )
 def test_each_kind_of_disagreement_is_told_at_its_first_element(is_any: Any, is_undefined: Any, expected: Any) -> None:
     assert told(is_any, is_undefined) == expected
+
+
+# ---- where the outputs of a case stand in it
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "element", "path"),
+    [
+        ("Out", {"Out": [[1, 2], [3, 4]]}, (1, 0), ("outputs", "Out", 1, 0)),
+        ("Out", {"Out": [1, 2, 3, 4]}, (1, 0), ("outputs", "Out", 2)),
+        ("Out", {"Out": {"fill": 1}}, (1, 0), ("outputs", "Out")),
+        ("Out", {"Out": [1, 2, 3, 4]}, None, ("outputs", "Out")),
+        ("Out", {}, (1, 0), ("desc", "Out")),
+        ("Outs[1]", {"Outs": [[1], [1, 2, 3, 4]]}, (0, 1), ("outputs", "Outs", 1, 1)),
+        ("Outs[1]", {}, (0, 1), ("desc", "Outs", 1)),
+    ],
+)
+def test_an_element_is_found_as_the_case_writes_it(name: str, given: Any, element: Any, path: Any) -> None:
+    assert path_in_case(name, given, (2, 2), element) == path

@@ -8,8 +8,7 @@ from zipfile import ZipFile
 import pytest
 from api_names import LIST, beginning, defined, has, names
 
-from dmlcheck.specs.about import LIBRARIES, load_about
-from dmlcheck.specs.counterparts import FOUND_IN
+from dmlcheck.specs.about import FOUND_IN, LIBRARIES, load_about
 from dmlcheck.specs.load import operator_names
 
 ROWS = dict(line.split(" ", 1) for line in LIST.read_text(encoding="utf-8").splitlines())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dmlcheck.specs.recipes import Recipe, recipes_of, thread_address
+from dmlcheck.specs.about import Recipe, recipes_of, thread_address
 
 WHOLE: dict[str, Any] = {
     "title": "Twice",

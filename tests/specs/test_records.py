@@ -5,15 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.records import SupportTable, Tolerance, Undefined, c_type
-
-
-@pytest.mark.parametrize(
-    ("level", "expected"),
-    [("1_0", None), ("2_0", None), ("2_1", "2_1"), ("4_1", "2_1"), ("5_0", "5_0"), ("6_4", "5_0")],
-)
-def test_a_row_of_a_support_table_holds_up_to_the_next_one(level: str, expected: str | None) -> None:
-    assert SupportTable(None, {"5_0": {}, "2_1": {}}).heading_at(level) == expected
+from dmlcheck.specs.records import Tolerance, Undefined, c_type
 
 
 def test_the_fields_of_an_operator_are_tensors_or_attributes() -> None:

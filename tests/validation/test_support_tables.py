@@ -17,7 +17,7 @@ from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import SupportTable, TensorSupport
 from dmlcheck.validation import check, minimum_level, validate
-from dmlcheck.validation.support_tables import support_table
+from dmlcheck.validation.support_tables import heading_at, support_table
 
 TYPES = [
     "UNKNOWN", "FLOAT16", "FLOAT32", "FLOAT64", "INT4", "INT8", "INT16", "INT32", "INT64", "UINT4", "UINT8", "UINT16",
@@ -235,7 +235,7 @@ def accepted(operator: str, desc: Any, name: str, level: str) -> Collection[str]
     read = read_desc(operator, desc).desc
     assert read is not None
     table = support_table(read)
-    heading = None if table is None else table.heading_at(level)
+    heading = None if table is None else heading_at(table, level)
     if table is None or heading is None or name not in table.rows[heading]:
         return DATA_TYPES
     return table.rows[heading][name].types or DATA_TYPES
@@ -487,3 +487,11 @@ def test_the_table_of_a_desc_is_the_one_that_its_fields_select() -> None:
         assert table is not None
         assert list(table.rows) == sorted(typed, key=LEVELS.index, reverse=True)
         assert table.when is None or function in table.when["Function"]
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [("1_0", None), ("2_0", None), ("2_1", "2_1"), ("4_1", "2_1"), ("5_0", "5_0"), ("6_4", "5_0")],
+)
+def test_a_row_of_a_support_table_holds_up_to_the_next_one(level: str, expected: str | None) -> None:
+    assert heading_at(SupportTable(None, {"5_0": {}, "2_1": {}}), level) == expected

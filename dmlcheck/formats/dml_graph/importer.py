@@ -14,12 +14,10 @@ from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
-from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, import_all
+from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.graphs.check import valid_steps
-from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import GraphFile, Step
+from dmlcheck.graphs.records import Constants, GraphFile, Step, constants_of
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL, integer_range
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.generators import random, sequence
@@ -44,7 +42,6 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
 
 
 def _constant_files(graphs: Iterable[GraphFile | Diagnostic]) -> frozenset[str]:
-    """Return the files with the constants of graphs."""
     files = [
         os.path.join(os.path.dirname(graph.file), f"{constant.file}.bin")
         for graph in graphs

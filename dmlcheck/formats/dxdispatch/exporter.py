@@ -13,16 +13,18 @@ import numpy as np
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.files.npy import npy_bytes
-from dmlcheck.folders.export_folder import Folder, tensor_file
-from dmlcheck.folders.exporting import Exported, each, ready
+from dmlcheck.folders.export_folder import Exported, Folder, each, ready, tensor_file
 from dmlcheck.formats.dxdispatch.descs import OUTPUTS, desc_of, outputs_of, unsupported
 from dmlcheck.formats.dxdispatch.form import MODEL
-from dmlcheck.formats.dxdispatch.scripts import README, RUN_CMD, RUN_SH
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.layouts import laid_out
 
 FORM = "dxdispatch"
+LOG = "printed.txt"  # the output of a script's run of a model, and its exit code
+EXIT_CODE = "exit-code.txt"
+ABOUT = "about.txt"  # the executable's description of itself, next to the folders of the models
+_NAMES = {"MODEL": MODEL, "OUTPUTS": OUTPUTS, "LOG": LOG, "EXIT_CODE": EXIT_CODE, "ABOUT": ABOUT}  # in the scripts
 
 
 def export(cases: Iterable[Case], folder: str) -> list[Exported]:
@@ -32,12 +34,25 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
     """
     with Folder(folder, FORM) as place:
         exported = each(cases, lambda case: _exported(case, place))
-        place.write("README.md", README.encode())
-        place.write("run.cmd", RUN_CMD.replace("\n", "\r\n").encode())
-        place.write("run.sh", RUN_SH.encode())
+        place.write("README.md", script("README.md").encode())
+        place.write("run.cmd", script("run.cmd").replace("\n", "\r\n").encode())
+        place.write("run.sh", script("run.sh").encode())
         left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
         place.finish(left_out)
     return exported
+
+
+def script(name: str) -> str:
+    """Return a file next to exported models, which runs them where dmlcheck is not, or says how.
+
+    A script removes an earlier run's results first, so that they are not taken for those of a program that dies. In
+    run.cmd no parenthesis may enclose a variable: a path under "Program Files (x86)" would end it.
+    """
+    with open(os.path.join(os.path.dirname(__file__), "scripts", name), encoding="utf-8") as file:
+        text = file.read()
+    for word, value in _NAMES.items():
+        text = text.replace(f"@{word}@", value)
+    return text
 
 
 def _exported(case: Case, place: Folder) -> Exported:

@@ -136,10 +136,6 @@ def _inverted(value: float) -> float:
     return float(~_signed(value))
 
 
-def _shifted_unsigned(left: float, right: float) -> float:
-    return float((_signed(left) % _BITS) >> (_signed(right) & 31))
-
-
 _SIGNS: Mapping[str, Callable[[float], float]] = {"-": operator.neg, "+": operator.pos, "~": _inverted}
 _SAME = {"===": True, "!==": False}
 _ORDERS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -160,5 +156,5 @@ _ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "^": _on_bits(operator.xor),
     "<<": _on_bits(lambda left, right: left << (right & 31)),
     ">>": _on_bits(lambda left, right: left >> (right & 31)),
-    ">>>": _shifted_unsigned,
+    ">>>": lambda left, right: float((_signed(left) % _BITS) >> (_signed(right) & 31)),
 }

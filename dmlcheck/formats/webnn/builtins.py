@@ -83,16 +83,8 @@ def _flat_map(site: Site, parts: Items, function: ScriptValue) -> Items:
     return _made(site, _flattened(result for _, result in _each(site, function, parts)))
 
 
-def _flat(site: Site, parts: Items) -> Items:
-    return _made(site, _flattened(parts))
-
-
 def _filter(site: Site, parts: Items, function: ScriptValue) -> Items:
     return _made(site, (part for part, result in _each(site, function, parts) if truth(known(result))))
-
-
-def _some(site: Site, parts: Items, function: ScriptValue) -> bool:
-    return any(truth(known(result)) for _, result in _each(site, function, parts))
 
 
 def _every(site: Site, parts: Items, function: ScriptValue) -> bool:
@@ -152,10 +144,6 @@ def _reverse(site: Site, parts: Items) -> Items:
     return parts
 
 
-def _reversed(site: Site, parts: Items) -> Items:
-    return _made(site, parts[::-1])
-
-
 def _joined(site: Site, parts: Items, between: str, level: int = 0) -> str:
     if level > _MOST_LEVELS:
         raise NotData(site.node)
@@ -203,37 +191,29 @@ def _at(_: Site, parts: Items | str, place: ScriptValue) -> Any:
     return parts[index] if -len(parts) <= index < len(parts) else None
 
 
-def _keys_of_list(site: Site, parts: Items) -> Items:
-    return _made(site, range(len(parts)))
-
-
-def _entries_of_list(site: Site, parts: Items) -> Items:
-    return _made(site, (_made(site, entry) for entry in enumerate(parts)))
-
-
 METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
     Items: {
         "at": _at,
         "concat": _concat,
-        "entries": _entries_of_list,
+        "entries": lambda site, parts: _made(site, (_made(site, entry) for entry in enumerate(parts))),
         "every": _every,
         "fill": _fill,
         "filter": _filter,
         "find": _find,
-        "flat": _flat,
+        "flat": lambda site, parts: _made(site, _flattened(parts)),
         "flatMap": _flat_map,
         "forEach": _for_each,
         "includes": _includes,
         "indexOf": _index_of,
         "join": _join,
-        "keys": _keys_of_list,
+        "keys": lambda site, parts: _made(site, range(len(parts))),
         "map": _map,
         "push": _push,
         "reduce": _reduce,
         "reverse": _reverse,
         "slice": _slice,
-        "some": _some,
-        "toReversed": _reversed,
+        "some": lambda site, parts, function: any(truth(known(result)) for _, result in _each(site, function, parts)),
+        "toReversed": lambda site, parts: _made(site, parts[::-1]),
         "values": _slice,
     },
     str: {
@@ -261,7 +241,6 @@ def _array(site: Site, *given: ScriptValue) -> Items:
 
 
 def _repeated(site: Site, value: Any, times: ScriptValue) -> Items:
-    """Return a list of one value."""
     count = _whole(times)
     if count < 0:
         raise ValueError

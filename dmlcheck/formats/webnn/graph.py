@@ -298,10 +298,6 @@ def _gemm(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     return products + (get("alpha", 1) != 1) + (has_c and get("beta", 1) != 1) + has_c
 
 
-def _matmul(_: WebnnOperator, shapes: list[_Shape]) -> Any:
-    return 2 * shapes[0][-1]
-
-
 def _convolution(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     get = operator.options.get
     height, width = _WINDOWS[get("filterLayout") or "oihw"]
@@ -315,17 +311,9 @@ def _pooling(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     return math.prod(get("windowDimensions") or sides) + 2
 
 
-def _resampling(operator: WebnnOperator, _: list[_Shape]) -> Any:
-    return _LINEAR if operator.options.get("mode") == "linear" else 0
-
-
 def _softmax(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
     axis = operator.given[1] if len(operator.given) > 1 else 1
     return 3 * shapes[0][axis] + 3
-
-
-def _running_sum(operator: WebnnOperator, shapes: list[_Shape]) -> Any:
-    return shapes[0][operator.given[1]] - 1
 
 
 _BY_SHAPES: Mapping[str, Callable[[WebnnOperator, list[_Shape]], Any]] = {
@@ -333,10 +321,10 @@ _BY_SHAPES: Mapping[str, Callable[[WebnnOperator, list[_Shape]], Any]] = {
     "averagePool2d": _pooling,
     "conv2d": _convolution,
     "convTranspose2d": _convolution,
-    "cumulativeSum": _running_sum,
+    "cumulativeSum": lambda operator, shapes: shapes[0][operator.given[1]] - 1,
     "gemm": _gemm,
     "l2Pool2d": _pooling,
-    "matmul": _matmul,
-    "resample2d": _resampling,
+    "matmul": lambda _, shapes: 2 * shapes[0][-1],
+    "resample2d": lambda operator, _: _LINEAR if operator.options.get("mode") == "linear" else 0,
     "softmax": _softmax,
 }

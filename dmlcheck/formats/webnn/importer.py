@@ -12,8 +12,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, visible
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, apart, write_cases
-from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.folders.exporting import Imported, import_all
+from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test, tolerance_of
 from dmlcheck.formats.webnn.javascript import Script, read, require
 from dmlcheck.formats.webnn.literals import NotData, Wrong
@@ -148,7 +147,6 @@ def counterpart_call(test: GraphTest) -> tuple[WebnnRow, Call]:
 
 
 def _read(operator: WebnnOperator) -> Iterator[str]:
-    """Yield the names of the tensors that an operator reads."""
     for value in (*operator.given, *operator.options.values()):
         yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, Operand))
 

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, visible
 from dmlcheck.files.document import Document, Position
 from dmlcheck.files.plain import TooLarge, read_plain, reason
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 
 if TYPE_CHECKING:
     from tree_sitter import Node

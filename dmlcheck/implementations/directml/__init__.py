@@ -238,7 +238,6 @@ def _slots(desc: OperatorDesc, field: str) -> list[tuple[str, TensorDesc] | None
 
 
 def _failure(step: str, answer: LibraryAnswer) -> Exception:
-    """Return the exception for a step that failed."""
     if step == "CreateOperator":
         return (Refused if answer.is_refusal else Failure)(answer.text)
     if step == "CompileOperator" and answer.hresult == _UNSUPPORTED:

@@ -28,7 +28,6 @@ class ComError(Exception):
     """A method that failed: its name and its HRESULT, as a number without a sign."""
 
     def __init__(self, method: str, hresult: int) -> None:
-        """Keep both."""
         super().__init__(f"{method} failed with {hresult_text(hresult)}")
         self.method = method
         self.hresult = hresult
@@ -72,7 +71,6 @@ class Method:
     """
 
     def __init__(self, slot: int, *arguments: Any, returns: Any = HRESULT) -> None:
-        """Declare the method as the header does."""
         self.slot = slot
         self.returns = returns
         self.is_struct = isinstance(returns, type) and issubclass(returns, ctypes.Structure)
@@ -120,7 +118,6 @@ class Interface:
     release = Method(2, returns=UINT)
 
     def __init__(self, address: int) -> None:
-        """Take over a reference."""
         self.address = address
 
     @classmethod

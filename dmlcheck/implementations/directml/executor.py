@@ -34,7 +34,6 @@ class Failed(Exception):
     """A step that failed: its name, and the HRESULT."""
 
     def __init__(self, step: str, hresult: int) -> None:
-        """Keep both."""
         super().__init__(step, hresult)
         self.step = step
         self.hresult = hresult

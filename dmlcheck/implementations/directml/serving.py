@@ -41,7 +41,6 @@ class Server:
     """A loaded library: its feature level, the name of its device, and the executor if it has one that executes."""
 
     def __init__(self, loaded: LoadedLibrary, levels: list[int]) -> None:
-        """Ask for the highest of the feature levels, and prepare to execute."""
         self.loaded = loaded
         self.level = loaded.directml.feature_level(levels)
         self.name = loaded.name

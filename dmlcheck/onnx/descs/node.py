@@ -10,6 +10,11 @@ import numpy as np
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import Array, TensorRef
 
+# Rules of nodes for which ONNX Runtime creates no session.
+NO_PROVIDER = "no-provider"
+PROVIDER_REFUSES = "provider-refuses"
+REFUSALS = (NO_PROVIDER, PROVIDER_REFUSES)
+
 
 class Unmapped(Exception):
     """A model without counterpart among DirectML's operators; the message says why."""
@@ -23,7 +28,6 @@ class RefusedNode(Unmapped):
     """A node for which ONNX Runtime creates no session, though a provider takes it; `help` says how to change it."""
 
     def __init__(self, reason: str, help: str) -> None:
-        """Keep the reason and the help."""
         super().__init__(reason)
         self.help = help
 

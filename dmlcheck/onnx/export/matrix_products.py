@@ -62,7 +62,6 @@ def _matrices(g: Builder, x: GraphValue | None, batches: tuple[int, ...]) -> Gra
 
 
 def _batches(g: Builder, x: GraphValue | None, count: int) -> Sequence[GraphValue | None]:
-    """Return the matrices of a tensor one by one."""
     stack = _matrices(g, x, (count,))
     if stack is None:
         return [None] * count

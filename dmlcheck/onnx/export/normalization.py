@@ -55,7 +55,6 @@ def _by_channels(x: GraphValue, tensors: Sequence[GraphValue]) -> list[int]:
 def _channels(
     g: Builder, x: GraphValue, tensors: Sequence[GraphValue], order: Sequence[int]
 ) -> tuple[GraphValue, list[GraphValue]]:
-    """Return a value as rows of channels, and the tensors as vectors of channels."""
     full = _channel_sizes(x, tensors)
     count = math.prod(full)
     rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // count, count))

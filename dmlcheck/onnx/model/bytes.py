@@ -189,7 +189,6 @@ def in_pieces(model: bytes, graph: bytes, initializers: Iterable[bytes]) -> list
 
 
 def _head(field: int, size: int) -> bytes:
-    """Return the bytes before the value of a field."""
     return _varint(field << 3 | _BYTES) + _varint(size)
 
 

@@ -138,7 +138,6 @@ def _part(position: int, operator: str, node: Any, is_taken: bool) -> FusionPart
 
 
 def _after(index: Parts, anchors: Sequence[str], match: _Match) -> list[FusionPart]:
-    """Return the parts of a graph after a fusion."""
     gone: dict[tuple[int, ...], FusionPart | None] = {}
     for part in index.parts:
         found = _first(index, part, match, gone) if part.operator in anchors and part.replaced not in gone else None

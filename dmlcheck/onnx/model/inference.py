@@ -15,8 +15,7 @@ from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, sequence_parts
 from dmlcheck.onnx.operators.table import row_of
 from dmlcheck.onnx.provider.registrations import is_registered
-from dmlcheck.onnx.reading import first_line, valueless
-from dmlcheck.onnx.schemas import MISJUDGED, schema_of, versions_of_operators
+from dmlcheck.onnx.reading import MISJUDGED, first_line, schema_of, valueless, versions_of_operators
 
 _DOMAINS = ("", "ai.onnx.ml")
 MOST_SHOWN = 200  # characters of sizes

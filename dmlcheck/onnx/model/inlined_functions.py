@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.file import MOST_VALUES
 from dmlcheck.onnx.model.inference import Context, Scope, schema_of_node, type_of, values_of
 from dmlcheck.onnx.model.values import Value, initial
-from dmlcheck.onnx.reading import tensor_of
-from dmlcheck.onnx.schemas import defaults_of
+from dmlcheck.onnx.reading import attributes_of, defaults_of, tensor_of
 
 
 def inlined(node: Any, schema: Any, opset: int, types: Sequence[Any], prefix: str) -> list[Any]:

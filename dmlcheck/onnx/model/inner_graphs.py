@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Unmapped, axis_of
 from dmlcheck.onnx.model.values import Value
+from dmlcheck.onnx.reading import attributes_of
 
 Size = int | str
 _INT64, _BOOL = 7, 9
@@ -72,7 +72,6 @@ def _scanned(node: Any, count: int, opset: int) -> tuple[int, list[int]]:
 
 
 def _without(value: Value, axis: int) -> Any:
-    """Return the type of a value without one of its dimensions."""
     if value.sizes is None:
         return _type(_kind(value), None)
     sizes = list(value.sizes)

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.file import MOST_VALUES
 from dmlcheck.onnx.model.inference import Context, types_of_outputs
 from dmlcheck.onnx.model.values import Value, initial
 from dmlcheck.onnx.operators.einsum import sizes_of_output
-from dmlcheck.onnx.schemas import MISJUDGED, schema_of
+from dmlcheck.onnx.reading import MISJUDGED, attributes_of, schema_of
 
 _IR = 10  # of the file format, which types of outputs do not follow from
 

@@ -11,8 +11,16 @@ from itertools import count, islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
-from dmlcheck.onnx.attributes import attributes_of
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, UnknownValues, Unmapped
+from dmlcheck.onnx.descs.node import (
+    NO_PROVIDER,
+    PROVIDER_REFUSES,
+    REFUSALS,
+    Counterpart,
+    OnnxNode,
+    RefusedNode,
+    UnknownValues,
+    Unmapped,
+)
 from dmlcheck.onnx.model.file import Model, graphs_of
 from dmlcheck.onnx.model.fusions import fusions
 from dmlcheck.onnx.model.inference import (
@@ -43,12 +51,8 @@ from dmlcheck.onnx.provider.cpu_kernels import (
     place_of,
 )
 from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
-from dmlcheck.onnx.reading import first_line, tensor_of
-from dmlcheck.onnx.schemas import schema_of
+from dmlcheck.onnx.reading import attributes_of, first_line, schema_of, tensor_of
 
-NO_PROVIDER = "no-provider"
-PROVIDER_REFUSES = "provider-refuses"
-REFUSALS = (NO_PROVIDER, PROVIDER_REFUSES)  # of nodes for which ONNX Runtime creates no session
 MOST_INLINED = 2000  # nodes that others replace, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Unmapped, axis_of
 from dmlcheck.onnx.model.values import Value
+from dmlcheck.onnx.reading import attributes_of
 
 Size = int | str
 _FLOAT, _UINT8, _INT32, _BOOL = 1, 2, 6, 9
@@ -132,10 +132,6 @@ def _comparison(call: _Call) -> list[_Output]:
     return _together(call, 0, 1, element=_BOOL)
 
 
-def _where(call: _Call) -> list[_Output]:
-    return _together(call, 0, 1, 4, kind=1)
-
-
 def _mean(call: _Call) -> list[_Output]:
     sizes = call.sizes(0)
     axes = {axis_of(axis, len(sizes)) for axis in call.get("axes") or range(len(sizes))}
@@ -242,7 +238,6 @@ def _embeddings(call: _Call) -> list[_Output]:
 
 
 def _places(call: _Call, sizes: Sequence[int], window: Sequence[int]) -> list[int]:
-    """Return how many places a window has in each dimension."""
     count = len(sizes)
     steps, gaps = call.get("strides") or [1] * count, call.get("dilations") or [1] * count
     pads, auto = call.get("pads") or [0] * (2 * count), call.get("auto_pad", "NOTSET")
@@ -270,10 +265,6 @@ def _convolution_of_last(call: _Call) -> list[_Output]:
     batch, *sizes, _ = call.whole(0)
     channels, *window, _ = call.whole(1)
     return [_Output(call.kind(0), (batch, *_places(call, sizes, window), channels))]
-
-
-def _quantized_convolution(call: _Call) -> list[_Output]:
-    return _convolution(call, 3, 7, is_last=bool(call.get("channels_last", 0)))
 
 
 def _backward(call: _Call) -> list[_Output]:
@@ -346,10 +337,6 @@ def _gathered_blocks(call: _Call) -> list[_Output]:
     return [_Output(call.kind(2), (*data[:axis], *indices, *data[axis + 1 :]))]
 
 
-def _rows(call: _Call) -> list[_Output]:
-    return [_Output(call.kind(0), (*call.sizes(1), *call.sizes(0)[1:]))]
-
-
 _LIKE_FIRST = ("Affine", "ImageScaler", "ParametricSoftplus", "ScaledTanh")
 _OWN_LIKE_FIRST = [
     "BiasAdd",
@@ -409,16 +396,16 @@ _SHAPES: dict[str, _Shapes] = {
     "com.microsoft.QLinearAdd": _sum,
     "com.microsoft.QLinearAveragePool": _pool,
     "com.microsoft.QLinearConcat": _concat,
-    "com.microsoft.QLinearConv": _quantized_convolution,
+    "com.microsoft.QLinearConv": lambda call: _convolution(call, 3, 7, is_last=bool(call.get("channels_last", 0))),
     "com.microsoft.QLinearGlobalAveragePool": partial(_pool, is_global=True),
     "com.microsoft.QLinearMul": _sum,
     "com.microsoft.QLinearReduceMean": _mean,
-    "com.microsoft.QLinearWhere": _where,
+    "com.microsoft.QLinearWhere": lambda call: _together(call, 0, 1, 4, kind=1),
     "com.microsoft.QuantizeLinear": partial(_like_first, kind=2),
     "com.microsoft.RelativePositionBias": _positions,
     "com.microsoft.SkipGroupNorm": partial(_like_first, count=2),
     "com.microsoft.SkipLayerNormalization": partial(_like_first, count=4),
     "com.microsoft.SkipSimplifiedLayerNormalization": partial(_like_first, count=4),
-    "com.microsoft.TorchEmbedding": _rows,
+    "com.microsoft.TorchEmbedding": lambda call: [_Output(call.kind(0), (*call.sizes(1), *call.sizes(0)[1:]))],
     "com.microsoft.TransposeMatMul": _product,
 }

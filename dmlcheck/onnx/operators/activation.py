@@ -129,7 +129,6 @@ def _convolution(node: OnnxNode) -> list[Counterpart]:
 
 
 def _gemm(node: OnnxNode) -> list[Counterpart]:
-    """GEMM and the activation."""
     start = "activation_"
     values = {name.removeprefix(start): value for name, value in node.attributes.items() if name.startswith(start)}
     return _activated(node._replace(inputs=node.inputs[:3]), "Gemm", matrix_products.OPERATORS, values)
@@ -154,7 +153,6 @@ def _activated(node: OnnxNode, type: str, family: _Family, values: Mapping[str, 
 
 
 def _steps_of_part(node: OnnxNode, family: _Family, type: str, part: OnnxNode) -> list[Counterpart]:
-    """Return the steps of a part of a node."""
     row = family.get(type)
     if row is None or row.make is None:
         raise Unmapped(f"{node.type} with the activation {type}")

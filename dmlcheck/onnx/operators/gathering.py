@@ -212,7 +212,6 @@ def _running(operator: str, exclusive: str, node: OnnxNode) -> list[Counterpart]
 
 
 def _features(node: OnnxNode) -> list[Counterpart]:
-    """GATHER of columns."""
     x, places = node.input(0), node.input(1).reshape(-1)
     output = sized(node.output(), (*x.shape[:-1], places.size))
     return _gather(OnnxNode("Gather", 13, {"axis": -1}, (x, places), (output,)))

@@ -18,10 +18,6 @@ def _identity(values: TensorRef, node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": values, "OutputTensor": node.output()})]
 
 
-def _expand(node: OnnxNode) -> list[Counterpart]:
-    return _identity(repeated(node.input(0), node.output().shape), node)
-
-
 def _transpose(node: OnnxNode) -> list[Counterpart]:
     x = node.input(0)
     moved = permuted(x, node.get("perm") or range(x.ndim)[::-1])
@@ -307,7 +303,7 @@ OPERATORS: dict[str, Row] = {
     "ConcatFromSequence": Row(_concat_of_sequence),
     "DepthToSpace": Row(partial(_blocks, "DEPTH_TO_SPACE1")),
     "Dropout": Row(exact=_dropout, provider=_dropout_of_provider, outputs=None),
-    "Expand": Row(_expand),
+    "Expand": Row(lambda node: _identity(repeated(node.input(0), node.output().shape), node)),
     "OptionalGetElement": Row(exact=_copy, elsewhere=BY_SIZES),
     "Pad": Row(exact=_pad_and_cut, provider=_pad, query=_query_pad, deviation=_deviation_of_pad),
     "Reshape": _RESHAPED._replace(refusal=_refusal_of_reshape),

@@ -43,10 +43,6 @@ def _corner(axis: _Axis) -> _Line:
     return axis.scale, Fraction(0), Fraction(0)
 
 
-def _half_pixel_of_pytorch(axis: _Axis) -> _Line:
-    return _half_pixel(axis) if axis.resized > 1 else _corner(axis)
-
-
 def _symmetric(axis: _Axis) -> _Line:
     """Around the middle of the input, also where its size times the scale is not whole."""
     whole = axis.scale * axis.size
@@ -78,7 +74,7 @@ _LINES: dict[str, Callable[[_Axis], _Line]] = {
     "asymmetric": _corner,
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _symmetric,
-    "pytorch_half_pixel": _half_pixel_of_pytorch,
+    "pytorch_half_pixel": lambda axis: _half_pixel(axis) if axis.resized > 1 else _corner(axis),
     "tf_crop_and_resize": _cropped,
     "tf_half_pixel_for_nn": lambda axis: (axis.scale, _HALF, Fraction(0)),
 }

@@ -47,10 +47,6 @@ def _symmetric(axis: _Axis) -> _Line:
     return _Line(axis.scale, float(_FLOAT(0.5) - moved), -0.5)
 
 
-def _of_pytorch(axis: _Axis) -> _Line:
-    return _Line(_LARGEST, 0.0, 0.0) if axis.size <= 1 else _Line(axis.scale, 0.5, -0.5)
-
-
 def _corners(axis: _Axis) -> _Line:
     scale = _LARGEST if min(axis.size, axis.resized) <= 1 else (axis.resized - 1) / (axis.size - 1)
     return _Line(scale, 0.0, 0.0)
@@ -68,7 +64,7 @@ _LINES: dict[str, Callable[[_Axis], _Line]] = {
     "asymmetric": lambda axis: _Line(axis.scale, 0.0, 0.0),
     "half_pixel": lambda axis: _Line(axis.scale, 0.5, -0.5),
     "half_pixel_symmetric": _symmetric,
-    "pytorch_half_pixel": _of_pytorch,
+    "pytorch_half_pixel": lambda axis: _Line(_LARGEST, 0.0, 0.0) if axis.size <= 1 else _Line(axis.scale, 0.5, -0.5),
     "tf_crop_and_resize": _cropped,
     "tf_half_pixel_for_nn": lambda axis: _Line(axis.scale, 0.0, -0.5),
 }

@@ -64,7 +64,6 @@ class Condition(_Inexact):
     """
 
     def __init__(self, value: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
-        """Take the booleans and the mask of doubt."""
         self.value = np.asarray(value)
         self.doubt = np.asarray(doubt)
 

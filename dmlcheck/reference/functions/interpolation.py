@@ -221,7 +221,6 @@ def _between(x: Array, size: int) -> Between:
 
 
 def _within(kept: Array, ways: list[Between]) -> list[Between]:
-    """Return the positions of indices in the array of kept ones."""
     return [Between(_at(way.low, kept), _at(way.high, kept), way.part, _at(way.after, kept)) for way in ways]
 
 

@@ -77,7 +77,6 @@ def _by_name(formula: Callable[..., Any], names: Sequence[str], *operands: Any) 
 
 
 def _agree(sizes: Sequence[int], others: Sequence[int], axes: Iterable[int]) -> bool:
-    """Whether two tensors have the same sizes along some axes."""
     return len(sizes) == len(others) and all(sizes[axis] == others[axis] for axis in axes)
 
 
@@ -103,7 +102,6 @@ def of_separate_outputs(declared: SeparateOutputs, request: Request) -> Iterator
 
 
 def _of_output(name: str, declared: Cut, request: Request, formula: Callable[..., Any]) -> Iterator[Tile]:
-    """Yield the tiles of one output, whose formula returns a dict with its name."""
     return of_cut(declared, request._replace(names=[name], formula=partial(_named, name, formula)))
 
 

@@ -17,18 +17,19 @@ from dmlcheck.diagnostics.wording import first_few
 from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.inspection.operator_pages import OperatorRecord, operator_record
 from dmlcheck.reports.executed import executed_text
-from dmlcheck.reports.site.lists import (
+from dmlcheck.reports.site.mistakes import Mistake
+from dmlcheck.reports.site.operators import (
     TYPES,
+    NearbyOperators,
     corrections_values,
     level_values,
     levels_values,
     messages_values,
+    operator_values,
     rule_groups,
     rule_values,
     type_values,
 )
-from dmlcheck.reports.site.mistakes import Mistake
-from dmlcheck.reports.site.operators import NearbyOperators, operator_values
 from dmlcheck.reports.site.templates import (
     address_of_guide_page,
     address_of_level,

@@ -16,8 +16,8 @@ from dmlcheck.descs.fields import ScaleBias, Size2D
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
+from dmlcheck.specs.about import Recipe
 from dmlcheck.specs.names import FEATURE_LEVELS, enum_prefix
-from dmlcheck.specs.recipes import Recipe
 from dmlcheck.specs.records import INPUT, Field, OperatorSpec, c_type
 from dmlcheck.validation import validate
 from dmlcheck.values.literals import ANY
@@ -148,7 +148,6 @@ def recipe_yaml(spec: OperatorSpec, recipe: Recipe) -> str:
 
 
 def _entries(values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the entries of a mapping, each on a line."""
     return (f"  {name}: {_short(value)}" for name, value in values.items())
 
 
@@ -163,7 +162,6 @@ def _python(spec: OperatorSpec, case: Case) -> str:
 
 
 def _desc(spec: OperatorSpec, case: Case) -> OperatorDesc:
-    """Return the desc of the example, which is valid."""
     desc, findings = validate(spec.operator, case.desc, case.level)
     if desc is None or findings:
         raise ValueError(f"the example of {spec.operator} is not valid")

@@ -10,36 +10,46 @@ from latex2mathml.converter import convert
 from markupsafe import Markup
 
 from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.wording import counted, dimension_counts_text
 from dmlcheck.inspection.about_checks import example
 from dmlcheck.inspection.coverage import KINDS, Evidence, evidence
 from dmlcheck.inspection.executed import runs_of
+from dmlcheck.inspection.level_diff import differences, level_evidence
+from dmlcheck.inspection.messages import messages
 from dmlcheck.inspection.operator_pages import OperatorRecord, operator_dict, rounding_limits
 from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
+from dmlcheck.reports.level_diff import change_texts
 from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text
 from dmlcheck.reports.site.example import example_of, recipe_yaml
-from dmlcheck.reports.site.mistakes import mistakes
+from dmlcheck.reports.site.mistakes import Mistake, mistakes, output_of
 from dmlcheck.reports.site.pictures.table import pictures
-from dmlcheck.specs.counterparts import FOUND_IN
+from dmlcheck.specs.about import FOUND_IN
 from dmlcheck.specs.names import (
     DATA_TYPES,
     FEATURE_LEVELS,
     LEVEL_ORDER,
     LEVELS,
     first_windows,
+    releases_of,
     releases_text,
     releases_with,
+    short_operator,
 )
 from dmlcheck.specs.records import (
     ALTERNATIVES,
+    ERRATUM_KINDS,
     UNDEFINED,
     Constraint,
     Deviation,
+    Erratum,
     OperatorSpec,
     SupportTable,
     TensorSupport,
 )
+from dmlcheck.validation.support_tables import heading_at
 
 
 class NearbyOperators(NamedTuple):
@@ -109,7 +119,6 @@ def _tables(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _constraints(spec: OperatorSpec, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the constraints with their conditions in words."""
     pairs = zip(spec.constraints, record["constraints"], strict=True)
     return [{**given, "words": _untold(row), "accepted": taken_text(row)} for row, given in pairs]
 
@@ -140,7 +149,6 @@ def _of_kind(record: Mapping[str, Any], kind: str) -> list[tuple[int, Any]]:
 
 
 def _libraries(record: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[int, Any]]]]:
-    """Yield the counterparts by library, each with its number in the record."""
     libraries: dict[str, list[tuple[int, Any]]] = {}
     for number, row in enumerate(record["counterparts"]):
         libraries.setdefault(row["library"], []).append((number, row))
@@ -228,7 +236,7 @@ def _matrices(spec: OperatorSpec, table: SupportTable) -> Iterator[Matrix]:
 
 
 def _by_level(spec: OperatorSpec, table: SupportTable, name: str) -> tuple[TensorSupport | None, ...]:
-    headings = [table.heading_at(level) for level in levels_of(spec)]
+    headings = [heading_at(table, level) for level in levels_of(spec)]
     return tuple(None if heading is None else table.rows[heading].get(name) for heading in headings)
 
 
@@ -249,3 +257,145 @@ def _dimensions(spec: OperatorSpec, found: tuple[TensorSupport | None, ...]) -> 
         if support is not None and support.dims != last:
             last = support.dims
             yield level, dimension_counts_text(last)
+
+
+# ---- the pages that list something across operators: levels, data types, rules, corrections, messages
+
+
+_KINDS = {"float": "a floating-point number", "uint": "an unsigned integer", "int": "a signed integer"}
+TYPES = tuple(name for name, kind in DATA_TYPES.items() if kind.bits)
+
+
+# ---- feature levels
+
+
+def level_values(specs: Sequence[OperatorSpec], level: str) -> dict[str, Any]:
+    """Return the values of the page of a feature level."""
+    at = LEVEL_ORDER[level]
+    before = LEVELS[at - 1] if at else None
+    changes = differences(specs, before, level) if before else []
+    return {
+        "level": level,
+        "value": hex(FEATURE_LEVELS[level].value),
+        "directml": FEATURE_LEVELS[level].directml,
+        "windows": first_windows(level),
+        "evidence": level_evidence(level),
+        "before": before,
+        "after": LEVELS[at + 1] if at + 1 < len(LEVELS) else None,
+        "new": [spec.short for spec in specs if spec.introduced == level],
+        "changed": [
+            (short_operator(change.operator), list(change_texts(change))) for change in changes if not change.is_new
+        ],
+    }
+
+
+def levels_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
+    """Return the values of the list of levels and data types."""
+    return {
+        "levels": [
+            {
+                "level": name,
+                "directml": level.directml,
+                "windows": first_windows(name),
+                "asked": ", ".join(releases_of(name)),
+                "value": hex(level.value),
+                "new": sum(spec.introduced == name for spec in specs),
+            }
+            for name, level in FEATURE_LEVELS.items()
+        ],
+        "types": [{"name": name, "bits": DATA_TYPES[name].bits, "count": len(takers(specs, name))} for name in TYPES],
+    }
+
+
+# ---- data types
+
+
+def type_values(specs: Sequence[OperatorSpec], name: str) -> dict[str, Any]:
+    """Return the values of the page of a data type."""
+    kind, bits = DATA_TYPES[name]
+    rows = takers(specs, name)
+    return {
+        "name": name,
+        "lede": f"An element is {_KINDS[kind]} of {bits} bits. {counted(len(rows), 'operator')} can take it.",
+        "rows": rows,
+    }
+
+
+def takers(specs: Sequence[OperatorSpec], data_type: str) -> list[tuple[str, str, list[str]]]:
+    """Return the operators that take a data type, each with the first level and the tensors that can have it."""
+    found = []
+    for spec in specs:
+        levels = sorted(
+            {level for level, _ in _places(spec, data_type)},
+            key=LEVEL_ORDER.__getitem__,
+        )
+        if levels:
+            tensors = list(dict.fromkeys(tensor for _, tensor in _places(spec, data_type)))
+            found.append((spec.short, levels[0], [name for name in spec.fields if name in tensors]))
+    return found
+
+
+def _places(spec: OperatorSpec, data_type: str) -> Iterator[tuple[str, str]]:
+    for table in spec.support:
+        for level, row in table.rows.items():
+            yield from ((level, tensor) for tensor, support in row.items() if data_type in support.types)
+
+
+# ---- rules
+
+
+def rule_groups() -> dict[str, list[tuple[str, str]]]:
+    """Return the rules with their summaries, by their groups."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, rule in RULES.items():
+        groups.setdefault(rule.group, []).append((name, page(name).summary))
+    return groups
+
+
+def rule_values(rule: str, found: Mapping[str, Mapping[str, Mistake]]) -> dict[str, Any]:
+    """Return the values of the page of a rule; `found` has the mistakes of constraints by operator."""
+    own = page(rule)
+    given = {operator: [label for label, one in rows.items() if one.rule == rule] for operator, rows in found.items()}
+    return {
+        "rule": rule,
+        "page": own,
+        "lede": own.summary[:1].upper() + own.summary[1:] + ".",
+        "why": own.why,
+        "output": output_of(own.wrong, rule) if own.wrong else "",
+        "constraints": [(operator, sorted(labels, key=_number)) for operator, labels in given.items() if labels],
+    }
+
+
+def _number(label: str) -> int:
+    return int(label[1:])
+
+
+# ---- corrections and messages
+
+
+def corrections_values(specs: Sequence[OperatorSpec]) -> dict[str, Any]:
+    """Return the values of the list of errata and known deviations."""
+    told: dict[str, list[tuple[str, Erratum]]] = {kind: [] for kind in ERRATUM_KINDS}
+    for spec in specs:
+        for row in spec.errata:
+            told[row.kind].append((spec.short, row))
+    silences: dict[str, list[str]] = {}
+    for operator, row in told["silence"]:
+        silences.setdefault(operator, []).append(row.id)
+    return {
+        "told": told,
+        "silences": silences,
+        "deviations": [
+            {"operator": spec.short, "id": f"D{number}", "row": row}
+            for spec in specs
+            for number, row in enumerate(spec.known_deviations, 1)
+        ],
+    }
+
+
+def messages_values() -> dict[str, Any]:
+    """Return the values of the list of messages."""
+    rows = [{**message._asdict(), "id": f"M{number}"} for number, message in enumerate(messages(), 1)]
+    for row in rows:
+        row["patterns"] = [pattern.replace(" | ", " ") for pattern in row["patterns"]]
+    return {"messages": rows}

@@ -10,7 +10,7 @@ from commandline import dmlcheck, json_of
 from dml_graphs import gemm, matmul_add, operator, save
 
 from dmlcheck import load_cases
-from dmlcheck.folders.exporting import Imported
+from dmlcheck.folders.export_folder import Imported
 from dmlcheck.formats.dml_graph.importer import import_
 
 OFF_BY_ONE = """

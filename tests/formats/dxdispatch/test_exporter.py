@@ -19,7 +19,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.json import parse_json
-from dmlcheck.folders import exporting
+from dmlcheck.folders import export_folder
 from dmlcheck.formats.dxdispatch import descs, exporter
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel
@@ -152,8 +152,8 @@ def plain(value: Any, *, is_float: bool = False) -> Any:
 def test_a_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_back_as_the_same_desc() -> None:
     count = 0
     for case in shipped():
-        going = exporting.ready(case)
-        if isinstance(going, exporting.Exported):
+        going = export_folder.ready(case)
+        if isinstance(going, export_folder.Exported):
             assert going.problems == (), case.id
             continue
         if descs.unsupported(going.desc):

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from dmlcheck.formats.dxdispatch.descs import OUTPUTS
+from dmlcheck.formats.dxdispatch.exporter import ABOUT, EXIT_CODE, LOG, script
 from dmlcheck.formats.dxdispatch.form import MODEL
-from dmlcheck.formats.dxdispatch.scripts import ABOUT, EXIT_CODE, LOG, README, RUN_CMD, RUN_SH
 
 
-@pytest.mark.parametrize("script", [RUN_CMD, RUN_SH], ids=["run.cmd", "run.sh"])
+@pytest.mark.parametrize("script", [script("run.cmd"), script("run.sh")], ids=["run.cmd", "run.sh"])
 def test_a_script_clears_what_an_earlier_run_left_before_it_writes_the_same_files(script: str) -> None:
     assert script.isascii()
     for name in (OUTPUTS, LOG, EXIT_CODE):
@@ -24,11 +24,11 @@ def test_a_script_clears_what_an_earlier_run_left_before_it_writes_the_same_file
 
 
 def test_no_variable_of_the_batch_file_stands_in_parentheses_but_in_quotes() -> None:
-    for line in RUN_CMD.splitlines():
+    for line in script("run.cmd").splitlines():
         for enclosed in re.findall(r"\(([^()]*)\)", re.sub(r'"[^"]*"', "", line)):
             assert "%" not in enclosed, line
 
 
 def test_the_page_names_both_scripts_what_they_leave_and_how_it_is_judged() -> None:
     for name in ("run.cmd", "sh run.sh", MODEL, f"{OUTPUTS}/", LOG, EXIT_CODE, "--implementation recorded:"):
-        assert name in README
+        assert name in script("README.md")

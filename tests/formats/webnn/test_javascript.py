@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.folders.exporting import MissingRequirement
+from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.formats.webnn import javascript
 from dmlcheck.formats.webnn.javascript import parse, read, require
 

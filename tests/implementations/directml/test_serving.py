@@ -16,7 +16,7 @@ from dmlcheck.implementations.directml import serving
 from dmlcheck.implementations.directml.com import ComError
 from dmlcheck.implementations.directml.executor import FILL, GUARD
 from dmlcheck.implementations.directml.loading import CannotLoad, LoadedLibrary, Setup
-from dmlcheck.processes.messages import receive, send
+from dmlcheck.processes.body import receive, send
 
 SETUP = ("libdirectml.so", "", "")
 LEVELS = [0x1000, 0x5000, 0x9000]

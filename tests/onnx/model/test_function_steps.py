@@ -11,10 +11,10 @@ from node_graphs import float32, node_of
 from onnx import helper
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.model.inlined_functions import steps_of_function
 from dmlcheck.onnx.operators.table import exact_steps
+from dmlcheck.onnx.reading import attributes_of
 
 Array = Any
 SCORES = np.log(np.array([[0.25, 0.5, 0.25], [0.125, 0.125, 0.75]], np.float32))

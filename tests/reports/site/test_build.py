@@ -28,7 +28,7 @@ from dmlcheck.reports.site.build import (
     site_entries,
     slug,
 )
-from dmlcheck.reports.site.lists import TYPES
+from dmlcheck.reports.site.operators import TYPES
 from dmlcheck.reports.site.templates import address_of_level, address_of_operator, address_of_rule, address_of_type
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVELS, short_operator

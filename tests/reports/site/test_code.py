@@ -14,7 +14,7 @@ from valid_descs import valid
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.write import notation
-from dmlcheck.folders.exporting import Exported, ready
+from dmlcheck.folders.export_folder import Exported, ready
 from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
 from dmlcheck.onnx.export.mappings import build

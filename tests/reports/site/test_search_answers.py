@@ -14,7 +14,7 @@ import pytest
 
 from dmlcheck.inspection.operator_pages import operator_record
 from dmlcheck.reports.site.build import SearchEntry, guide_pages, search_script, site_entries
-from dmlcheck.reports.site.lists import messages_values
+from dmlcheck.reports.site.operators import messages_values
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.ranking import IndexEntry, Search
 

@@ -30,7 +30,6 @@ def _along(x: TensorRef, rank: int, axes: Sequence[int]) -> TensorRef:
 
 
 def _constant(value: float, like: TensorRef, rank: int) -> TensorRef:
-    """Return a tensor of one element for one that is left out."""
     return TensorRef.of(np.full((1,) * rank, value, dtype=like.dtype), like.element)
 
 
@@ -268,7 +267,6 @@ def _ordered(x: TensorRef, order: Sequence[int], axis: int) -> TensorRef:
 
 
 def _fields(call: Call, default: list[str]) -> dict[str, Any]:
-    """Return the direction, and the activations of each direction."""
     direction = call.choice("direction", _DIRECTIONS, "forward")
     names = call.given.get("activations") or default
     unknown = next((name for name in names if name not in _ACTIVATIONS), None)

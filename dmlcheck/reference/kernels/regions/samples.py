@@ -321,7 +321,6 @@ def _which_is_largest(samples: Any, counts: Counts) -> PartlyUndefined:
 
 
 def _in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Counts) -> Array:
-    """Return the reduction of the samples of each element, repeated for each of these samples."""
     channels, height, width = sizes
     of_each = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
     found = reduction(np.broadcast_to(samples, sizes).reshape(of_each), axis=(2, 4), keepdims=True)

@@ -11,8 +11,7 @@ from dml_graphs import add, gemm, graph, named_constant, raw_constant, save
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.graph import read_graph
-from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import GraphFile
+from dmlcheck.graphs.records import Constants, GraphFile, constants_of
 
 TWO = TensorDesc("UINT16", (2,))
 
