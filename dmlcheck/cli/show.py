@@ -9,10 +9,10 @@ import click
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import examples, format_option
-from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, operator_record, windows_dict
+from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, operator_record
 from dmlcheck.reports.operator_page import errata_lines, foreign_name_text, operator_lines, operators_lines
 from dmlcheck.specs.load import full_name, load_spec, operator_names
-from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
+from dmlcheck.specs.names import OPERATOR_PREFIX, WINDOWS, short_operator
 from dmlcheck.specs.records import ERRATUM_KINDS
 from dmlcheck.specs.search import ForeignName, foreign_names
 
@@ -64,7 +64,7 @@ def show(
         _show_executed(asked, form)
     elif form == "json":
         known = [operator_dict(operator_record(load_spec(name))) for name in asked]
-        listed = {"levels": levels_dict(), "windows": windows_dict(), "operators": known}
+        listed = {"levels": levels_dict(), "windows": [each._asdict() for each in WINDOWS], "operators": known}
         print_json(known[0] if operator and len(known) == 1 else listed)
     else:
         known_specs = [load_spec(name) for name in asked]

@@ -51,11 +51,6 @@ def is_uint(value: Any, most: int = UINT_MAX) -> bool:
     return type(value) is int and 0 <= value <= most
 
 
-def is_int(value: Any) -> bool:
-    """Whether a value is a whole number in the range of INT."""
-    return type(value) is int and -(2**31) <= value < 2**31
-
-
 def fits_float(value: Any) -> bool:
     """Whether a value is a number in the range of FLOAT32, an infinity or NaN."""
     if type(value) is int or (type(value) is float and math.isfinite(value)):
@@ -74,7 +69,7 @@ def is_finite_as(data_type: str, value: float) -> bool:
 
 _IS: dict[str, Callable[[Any], bool]] = {
     "UINT": is_uint,
-    "INT": is_int,
+    "INT": lambda value: type(value) is int and -(2**31) <= value < 2**31,
     "FLOAT": fits_float,
     "BOOL": lambda value: type(value) is bool or (type(value) is int and value in (0, 1)),
     "SCALAR_UNION": lambda value: type(value) in (int, float),

@@ -26,7 +26,7 @@ from dmlcheck.specs.about import (
     version,
 )
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, WINDOWS, first_windows, releases_of
+from dmlcheck.specs.names import ENUMS, FEATURE_LEVELS, LEVELS, first_windows, releases_of
 from dmlcheck.specs.records import (
     UNDEFINED,
     Constraint,
@@ -133,11 +133,6 @@ def _level_dict(level: str) -> dict[str, Any]:
         "asked": list(releases_of(level)),
         "evidence": level_evidence(level),
     }
-
-
-def windows_dict() -> list[dict[str, Any]]:
-    """Return the releases of Windows with the DirectML that is part of each."""
-    return [each._asdict() for each in WINDOWS]
 
 
 # Words of constraints that limit a field's own value.

@@ -162,11 +162,6 @@ class Watch:
 # ---- in words
 
 
-def closest_to_bound(result: CaseResult) -> float:
-    """Return the largest share of a bound among the outputs of a case that get a warning; 0 if none gets one."""
-    return max((result.outputs[name].max_share or 0.0 for name in result.warned), default=0.0)
-
-
 def warnings(result: CaseResult) -> list[Diagnostic]:
     """Return the warnings of a passed case.
 

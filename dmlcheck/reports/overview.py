@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural, visible
 from dmlcheck.reports.accuracy import (
     Accuracy,
-    closest_to_bound,
     drifts,
     inaccurate_warnings,
     near_bounds,
@@ -135,7 +134,7 @@ class Overview:
             self.uncompared.add(0.0, [f"{result.case.id}: {', '.join(result.uncompared)}"])
         if result.warned:
             lines = [f"{result.case.id} {found.message}" for found in near_bounds(result)]
-            self.close.add(closest_to_bound(result), lines)
+            self.close.add(max(result.outputs[name].max_share or 0.0 for name in result.warned), lines)
         if result.drift and not has_drifted(result):
             lines = [f"{result.case.id} {found.message}" for found in drifts(result)]
             self.worse.add(max(drift.new_ulp - drift.old_ulp for drift in result.drift), lines)

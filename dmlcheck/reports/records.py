@@ -229,11 +229,6 @@ def is_quiet(result: CaseResult) -> bool:
     return result.outcome == PASSED and not is_noted and result.consistent is None and result.against is None
 
 
-def is_unanswered(result: CaseResult) -> bool:
-    """Whether the implementation gave nothing to judge: it failed, or took too long."""
-    return result.is_computed and any(found.rule in NO_ANSWER for found in result.diagnostics)
-
-
 def is_for_implementations(result: CaseResult) -> bool:
     """Whether a case is skipped because the reference engine would only be compared with itself."""
     return result.outcome == SKIPPED and result.reason == FOR_IMPLEMENTATIONS
@@ -294,7 +289,7 @@ class Tally:
         self.noted.update(
             warned=bool(result.warned),
             unlikely=bool(unlikely_errors(result)),
-            unanswered=is_unanswered(result),
+            unanswered=result.is_computed and any(found.rule in NO_ANSWER for found in result.diagnostics),
             for_implementations=is_for_implementations(result),
             inaccurate=bool(inaccurate_warnings(result)),
             unlimited=bool(unlimited_warnings(result)),
