@@ -109,9 +109,12 @@ def _lower(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, _: i
     return np.take(x, clamped(at, x.shape[axis]), axis)
 
 
+_UNIT = np.float32([0, 1])  # FLOAT32, so that NumPy 1.26 keeps it, too
+
+
 def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, block: int) -> Array:  # noqa: FBT001
     is_first = np.arange(scaled.size) % block == 0
-    at = np.floor(scaled - np.where(is_first, np.clip(offset, 0, 1), offset))
+    at = np.floor(scaled - np.where(is_first, np.clip(offset, *_UNIT), offset))
     low, high = (np.take(x, clamped(index, x.shape[axis]), axis) for index in (at, at + 1))
     part = with_ones_after(scaled - offset - at, x.ndim - axis - 1)
     found: Array = low if is_still else low + (high - low) * part

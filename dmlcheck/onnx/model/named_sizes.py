@@ -55,7 +55,7 @@ def options_of(names: Iterable[str]) -> list[str]:
 
 
 def _tree(text: str) -> ast.expr | None:
-    """Return what a size is computed from, None if it is no more than a name, or no such text."""
+    """Return the expression of a size, None if it is no more than a name, or no such text."""
     if text.isidentifier() or len(text) > _LONGEST:
         return None
     try:

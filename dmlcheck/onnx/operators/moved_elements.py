@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from dmlcheck.diagnostics.wording import dimensions_text
@@ -282,14 +283,35 @@ def _fold_of_provider(node: OnnxNode) -> list[Counterpart]:
 
 
 def _refusal_of_reshape(node: OnnxNode) -> RefusedNode | None:
-    """Return the refusal of -1 with allowzero, which ReshapeHelper of OperatorHelper takes as it is, or None."""
+    """Return the refusal of a Reshape, or None.
+
+    ReshapeHelper of OperatorHelper takes -1 with allowzero as it is. No provider makes more or fewer elements.
+    """
     shape = node.optional(1)
     values = None if shape is None else shape.values
-    if not node.get("allowzero", 0) or values is None or -1 not in values:
+    if values is None:
         return None
+    if not node.get("allowzero", 0) or -1 not in values:
+        return _refusal_of_count(node, [int(size) for size in values.reshape(-1)])
     return RefusedNode(
         f"the DirectML provider takes -1 in the shape of {node.type} as 4294967295 if allowzero is 1, and refuses it",
         "set allowzero to 0, where no size of the shape is 0, or write the size in place of -1",
+    )
+
+
+def _refusal_of_count(node: OnnxNode, asked: list[int]) -> RefusedNode | None:
+    """Return the refusal of a shape that has not as many elements as the input, None where it has or that is open."""
+    x = node.optional(0)
+    if x is None or min(asked, default=0) < -1 or asked.count(-1) > 1 or (0 in asked and len(asked) > x.ndim):
+        return None
+    kept = zip(asked, [*x.shape, *asked[x.ndim :]], strict=False)
+    sizes = asked if node.get("allowzero", 0) else [own if size == 0 else size for size, own in kept]
+    rest = math.prod(size for size in sizes if size != -1)
+    if rest == x.size or (-1 in sizes and rest and x.size % rest == 0):
+        return None
+    return RefusedNode(
+        f"no provider makes the sizes {asked} of the {x.size:,} elements of {list(x.shape)}",
+        "the model may be made for other sizes: give these with --dim, or export it again with sizes that may change",
     )
 
 

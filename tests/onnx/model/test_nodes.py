@@ -590,6 +590,30 @@ def test_transposed_convolutions_that_the_provider_refuses(
 
 
 @pytest.mark.parametrize(
+    ("shape", "allowzero", "is_refused"),
+    [
+        ([6, 5], 0, True),
+        ([5, 5], 0, False),
+        ([0, 5], 0, False),
+        ([0, 5], 1, True),
+        ([-1, 5], 0, False),
+        ([25], 0, False),
+        ([24], 0, True),
+        ([0, 0, 1], 0, True),
+        ([5, 0, 0], 0, False),
+        ([-1, -1], 0, False),
+    ],
+)
+def test_a_reshape_to_other_numbers_of_elements_is_refused(shape: list[int], allowzero: int, is_refused: bool) -> None:
+    """25 elements; exporters write the size of their example where they should write that of the input."""
+    made = node("Reshape", "x s", "y", allowzero=allowzero)
+    said = refusal(made, {"x": [5, 1, 5]}, {"y": ["a"] * len(shape)}, [numbers("s", shape)])
+    assert bool(said) == is_refused
+    assert not said or said.startswith(f"no provider makes the sizes {shape} of the 25 elements of [5, 1, 5]")
+    assert refusal(made, {"x": ["n", 1, 5]}, {"y": ["a"] * len(shape)}, [numbers("s", shape)]) == ""
+
+
+@pytest.mark.parametrize(
     ("policy", "sizes", "is_refused"),
     [("not_larger", [7, 8], True), ("not_smaller", [7, 8], True), ("stretch", [7, 8], False),
      ("not_larger", [4, 8], False)],
