@@ -59,7 +59,7 @@ def with_measured(result: Any) -> tuple[Any, Any, Any]:
 
 
 def unmeasured(result: Any) -> Any:
-    """Return results whose measured elements are undefined: an operator inside another gives other ones."""
+    """Return results whose measured elements are undefined: an operator in a step of a network may give other ones."""
     value, is_undefined, is_measured = with_measured(result)
     return result if is_measured is False else PartlyUndefined(value, union(is_undefined, is_measured))
 

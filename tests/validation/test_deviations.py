@@ -128,9 +128,10 @@ BROADCAST = {
 
 
 def fitting(operator: str, raw: dict[str, Any], version: str | None = None) -> list[str]:
+    """Return the texts of the deviations with conditions that are known of a desc."""
     desc = read_desc(operator, raw).desc
     assert desc is not None
-    return texts(desc, version)
+    return [found.text for found in known_deviations(desc, version, "") if _has_conditions(found)]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ class Nested(NamedTuple):
     `axes` are the axes that it reduces, which may not be cut; none for an element-wise operator. An implementation may
     round the operand to the data type first. The radius covers both; where the rounding overflows, the results for
     infinity, which DirectML gives, and for the number are alternatives. `is_step` says that the operator is in a step
-    of a recurrent network, where the number comes first.
+    of a recurrent network, where the number comes first and measured results are undefined.
     """
 
     formula: Callable[..., Any]
@@ -33,13 +33,17 @@ class Nested(NamedTuple):
         return x if self.formula is unchanged else blockwise(self._of_numbers, x)
 
     def _of_numbers(self, x: Any) -> Any:
-        found = unmeasured(self.formula(stored(x, self.data_type)))
+        found = self._of_held(stored(x, self.data_type))
         beyond = is_beyond(self.data_type, x)
         if not beyond.any() or (isinstance(x, Ball) and x.arithmetic.has_overflows):
             return found  # which nothing bounds where an operand is beyond the type, and overflows are asked for
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
-        ways = found, unmeasured(self.formula(infinite))
+        ways = found, self._of_held(infinite)
         return any_of(*(ways if self.is_step else ways[::-1]))
+
+    def _of_held(self, x: Any) -> Any:
+        found = self.formula(x)
+        return unmeasured(found) if self.is_step else found
 
 
 def unchanged(x: Any) -> Any:
