@@ -4,29 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commandline import DESC, GOOD, dmlcheck, json_of, many, write
-
-
-def test_how_many_cases_went_to_how_many_models_is_said_and_why_others_did_not() -> None:
-    write("f/a.yaml", many(3))
-    write("f/b.yaml", DESC)
-    result = dmlcheck("export", "--to", "dxdispatch", "f", "-o", "out")
-    assert result.exit_code == 0
-    # Cases that are alike share a model.
-    assert result.stdout.splitlines() == [
-        "3 cases exported to 1 model in out",
-        "1 case not exported: a plain desc: nothing to run",
-    ]
-    assert len(json_of("out/manifest.json")["entries"]) > 0
-
-
-def test_a_case_that_is_not_legal_fails_the_export_and_the_others_go() -> None:
-    write("f/a.yaml", GOOD)
-    write("f/b.yaml", GOOD.replace("Axes: [0]", "Axes: [1]"))
-    result = dmlcheck("export", "--to", "dxdispatch", "f", "-o", "out")
-    assert result.exit_code == 1
-    assert result.stdout.startswith("1 case exported to 1 model in out\n1 case not exported: it is not valid\n")
-    assert "f/b.yaml:6:10: error[axis-out-of-range]" in result.stderr
+from commandline import GOOD, dmlcheck, write
 
 
 def test_nothing_to_export_makes_no_folder() -> None:

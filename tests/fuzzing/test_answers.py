@@ -8,9 +8,9 @@ import pytest
 
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.record import WARNING, Diagnostic
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.fuzzing.answers import FailureKind, answer_of
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, CaseResult
 
 NAN, INF = float("nan"), float("inf")
 CASE = Case("x", "x", "x", "DML_OPERATOR_GEMM", None, {})
@@ -61,12 +61,3 @@ def test_the_cause_of_a_fault_counts_without_numbers() -> None:
     assert given[0].cause == "strides ignored after 12"
     assert given[0].fault == given[1].fault
     assert given[0].fault != given[2].fault
-
-
-@pytest.mark.parametrize(
-    ("outcome", "is_unrun", "expected"), [(PASSED, False, PASSED), (SKIPPED, False, SKIPPED), (PASSED, True, SKIPPED)]
-)
-def test_what_does_not_fail_is_no_finding(outcome: str, is_unrun: bool, expected: str) -> None:
-    warned = Diagnostic("unlikely-error", "OutputTensor", severity=WARNING)
-    answer = answer_of(CaseResult(CASE, outcome, "why", (warned,), is_unrun=is_unrun))
-    assert (answer.outcome, answer.is_finding, answer.is_compared) == (expected, False, expected == PASSED)

@@ -18,7 +18,6 @@ from dmlcheck.fuzzing.graph_campaign import (
     GRAPH_STEPS,
     FailingGraph,
     GraphReducer,
-    kind_of,
     part_of,
     simpler_graphs,
     simpler_steps,
@@ -289,11 +288,6 @@ def test_a_graph_that_fails_in_another_way_is_not_taken(wrong: list[CaseResult],
     assert (made.with_inputs({"t-1": values["t-1"] - 1}) is not None) is is_taken
 
 
-def test_how_a_model_fails_has_no_name_of_a_tensor() -> None:
-    assert kind_of(TOGETHER) == kind_of(result("t7 is wrong", together=TOGETHER.together))
-    assert len({kind_of(one)[0] for one in (TOGETHER, NODE, result())}) == 3
-
-
 # ---- smaller graphs
 
 
@@ -330,26 +324,6 @@ def check(graph: DrawnGraph) -> None:
             assert (there.data_type, there.sizes) == (part.tensor.data_type, part.tensor.sizes)
 
 
-@pytest.mark.parametrize(
-    ("group", "inputs"), [((0,), {"x0"}), ((1, 2), {"t0"}), ((0, 2), {"x0", "t1"}), ((0, 1, 2), {"x0"})]
-)
-def test_a_tensor_that_no_step_of_a_part_writes_is_its_input(group: tuple[int, ...], inputs: set[str]) -> None:
-    part = part_of(GRAPH, group)
-    assert part.steps == tuple(GRAPH.steps[at] for at in group)
-    assert set(part.inputs) == inputs
-    check(part)
-
-
-def test_sizes_become_smaller_in_all_steps_and_outputs_follow() -> None:
-    found = list(smaller(GRAPH, NEWEST_LEVEL))
-    for graph in found:
-        check(graph)
-    sizes = [{name: one.sizes for name, one in tensors_of(graph).items()} for graph in found]
-    halved = {"x0": (1, 2, 2, 2), "t0": (1, 2, 2, 2), "t1": (1, 2, 1, 1), "t2": (1, 2, 1, 1)}
-    assert halved in sizes
-    assert {"x0": (1, 1, 6, 6), "t0": (1, 1, 6, 6), "t1": (1, 1, 3, 3), "t2": (1, 1, 3, 3)} in sizes
-
-
 def test_inputs_that_have_to_have_the_same_size_are_resized_together() -> None:
     reads = {"ATensor": "x0", "BTensor": "x1"}
     inputs = {name: TensorDesc("FLOAT32", (1, 2, 3, 3)) for name in reads.values()}
@@ -358,14 +332,6 @@ def test_inputs_that_have_to_have_the_same_size_are_resized_together() -> None:
     assert found
     for one in found:
         check(one)
-
-
-def test_an_attribute_of_one_step_becomes_simpler() -> None:
-    found = list(simpler_steps(GRAPH, NEWEST_LEVEL))
-    for graph in found:
-        check(graph)
-    assert {graph.steps[0].desc["Alpha"] for graph in found} >= {0.0, 1.0}
-    assert all(graph.steps[1:] == GRAPH.steps[1:] for graph in found if graph.steps[0] != GRAPH.steps[0])
 
 
 def test_an_optional_tensor_may_be_left_out() -> None:

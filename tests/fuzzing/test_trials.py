@@ -29,7 +29,7 @@ from dmlcheck.fuzzing.trials import (
 from dmlcheck.implementations import Unavailable
 from dmlcheck.processes.cluster import Lost
 from dmlcheck.processes.kept import end_kept
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED
+from dmlcheck.running.results import ERRORED, PASSED, SKIPPED
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -46,36 +46,6 @@ def answer(implementation: Any, work: Any) -> Any:
     return BenchHere(implementation, Settings()).answer(work)
 
 
-def test_a_trial_passes_or_fails_as_a_case_does() -> None:
-    assert answer(fuzzed.Right(), trial(1, 2, 3)).outcome == PASSED
-    failed = answer(fuzzed.LosesLast(), trial(1, 2, 3))
-    assert (failed.outcome, failed.difference) == (FAILED, ("output-mismatch", "OutputTensor", "value"))
-
-
-def test_a_cause_is_looked_for_where_it_is_asked_for() -> None:
-    values = (1, 2, np.nan, 4)
-    assert answer(fuzzed.DropsNan(), trial(*values)).cause == ""
-    assert "NaN" in answer(fuzzed.DropsNan(), trial(*values, is_explained=True)).cause
-
-
-def test_a_unit_is_drawn_and_judged() -> None:
-    here = BenchHere(fuzzed.LosesLast(), Settings())
-    units = [Unit(RELU, 0, number) for number in range(12)]
-    answers = dict(here.answers(units))
-    assert list(answers) == units
-    assert {found.outcome for found in answers.values()} == {PASSED, FAILED}
-
-
-def test_a_desc_that_is_not_valid_is_to_be_refused() -> None:
-    broken = Trial(
-        RELU, {"InputTensor": tensor(3), "OutputTensor": tensor(4)}, {}, NEWEST_LEVEL, ("ACTIVATION_RELU/C3",)
-    )
-    refused = answer(fuzzed.Right(), broken)
-    assert refused.outcome == PASSED, refused
-    taken = answer(fuzzed.TakesAll(), broken)
-    assert (taken.outcome, taken.difference.rule) == (FAILED, "invalid-desc-accepted")
-
-
 def test_a_unit_that_is_not_valid_breaks_one_constraint() -> None:
     made = trial_of(Unit(RELU, 0, 1, is_invalid=True))
     assert made is not None
@@ -88,16 +58,6 @@ def test_a_mistake_of_dmlchecks_own_ends_no_campaign(monkeypatch: pytest.MonkeyP
     found = answer(fuzzed.Right(), trial(1))
     assert found.outcome == SKIPPED
     assert "dmlcheck itself failed: ZeroDivisionError" in found.reason
-
-
-def test_a_case_of_a_file_is_judged(tmp_path: Any) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text(
-        "operator: ACTIVATION_RELU\ndesc: {InputTensor: {DataType: FLOAT32, Sizes: [3]},"
-        " OutputTensor: {DataType: FLOAT32, Sizes: [3]}}\ninputs: {InputTensor: [1, 2, 3]}\n"
-    )
-    assert answer(fuzzed.LosesLast(), CaseOfFile(str(path), "a")).outcome == FAILED
-    assert answer(fuzzed.LosesLast(), CaseOfFile(str(path), "b")).outcome == ERRORED
 
 
 def test_what_keeps_its_time_and_does_not_crash_runs_here() -> None:
@@ -127,26 +87,6 @@ def test_what_cannot_be_made_in_a_process_of_its_own_is_no_finding() -> None:
     apart = BenchApart("python:misbehaving:broken", Settings(), 3.0, 0.0)
     with pytest.raises(Unavailable, match="in a process of its own"):
         apart.answer(trial(1.0))
-
-
-def test_a_library_that_is_only_asked_is_asked_about_valid_draws() -> None:
-    here = BenchHere(AskedLibrary(lambda desc: E_INVALIDARG if desc["Axis"] else 0), Settings())
-    units = [Unit("DML_OPERATOR_GATHER_ELEMENTS", 0, number, level="6_2") for number in range(12)]
-    answers = [answer for _, answer in here.answers(units)]
-    differences = [answer.difference for answer in answers if answer.difference is not None]
-    assert {difference.rule for difference in differences} == {"unforeseen-answer"}
-    assert 0 < len(differences) < len(answers)
-    assert all(answer.is_compared for answer in answers)
-
-
-def test_a_unit_of_a_desc_alone_has_the_desc_and_no_inputs() -> None:
-    made, alone = (trial_of(Unit(RELU, 0, 3, is_of_desc=is_of_desc)) for is_of_desc in (False, True))
-    assert made is not None
-    assert alone is not None
-    assert (alone.fields, alone.inputs, bool(made.inputs)) == (made.fields, {}, True)
-    for library, outcome in ((AskedLibrary(), PASSED), (AskedLibrary(E_INVALIDARG), FAILED)):
-        library.executes = True
-        assert answer(library, alone._replace(level="6_2")).outcome == outcome
 
 
 def test_a_library_that_executes_is_only_asked_about_what_its_release_does_not_have() -> None:

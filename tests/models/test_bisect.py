@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_models import RUNTIME, Runtime, constant, one_input, onnx, perceptron, plant, random, runtime
+from run_models import RUNTIME, Runtime, constant, one_input, onnx, perceptron, plant, runtime
 from whole_models import FLOAT16, INT64, model, node, save
 
 from dmlcheck.formats.find import Target
@@ -19,9 +19,8 @@ from dmlcheck.models.chain import Chain
 from dmlcheck.models.node_files import NodeFiles
 from dmlcheck.models.node_values import NodeTensors
 from dmlcheck.models.run import ModelExecution
-from dmlcheck.onnx.model.parts import with_outputs
 from dmlcheck.running.events import Done, Ended, Plan
-from dmlcheck.running.results import Bisected, CaseResult, ModelOutput
+from dmlcheck.running.results import Bisected, CaseResult
 from dmlcheck.running.verdict import Limits
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -78,22 +77,6 @@ def test_two_nodes_that_are_wrong_only_together_are_found(
     )
 
 
-def test_the_case_names_the_nodes_their_operators_and_the_tensor(
-    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plant(monkeypatch, "up", "bias", between=("m1",))
-    results, _ = bisect(perceptron())
-    assert runtime.calls
-    result = results["up..bias"]
-    (found,) = result.diagnostics
-    assert (found.rule, found.file) == ("output-mismatch", "model.onnx")
-    assert found.message.startswith("up, bias: each right alone, and wrong together: a1 FLOAT32 {3, 32}: ")
-    assert result.together is not None
-    assert result.together.operators == ("MatMul-13", "Add-14")
-    assert result.together.dml_operators == ("DML_OPERATOR_GEMM", "DML_OPERATOR_ELEMENT_WISE_ADD")
-    assert list(result.outputs) == ["a1"]
-
-
 def test_a_small_fault_is_found_too(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "n7", "n8", between=("t7",), factor=1 + 2.0**-9)
     assert together(bisect(chain_of(20))[0]) == [("n7", "n8")]
@@ -111,12 +94,6 @@ def test_nodes_that_are_three_apart_are_found_with_those_between(
     assert runtime.calls
 
 
-def test_nodes_between_that_do_not_matter_are_left_out(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, "n3", "n9")
-    assert together(bisect(chain_of(20))[0]) == [("n3", "n9")]
-    assert runtime.calls
-
-
 def test_a_whole_model_that_is_wrong_only_as_a_whole_is_named(
     runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,14 +106,6 @@ def test_a_whole_model_that_is_wrong_only_as_a_whole_is_named(
     assert found.message.startswith("n0, n1, n2, n3, n4, n5, n6, n7, n8, n9 and 2 more: each right alone, ")
 
 
-@pytest.mark.parametrize("way", [{}, {"is_whole": True}])
-def test_a_right_implementation_is_right_after_one_run(runtime: type[Runtime], way: dict[str, Any]) -> None:
-    results, bisected = bisect(perceptron(), **way)
-    assert together(results) == []
-    assert bisected == Bisected("outputs are right also when only they are kept; 1 run of nodes together", 1)
-    assert runtime.calls[-1] == ["y"]
-
-
 @pytest.mark.slow
 def test_the_runs_are_few(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "n49", "n50", between=("t49",))
@@ -144,46 +113,6 @@ def test_the_runs_are_few(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatc
     assert together(results) == [("n49", "n50")]
     assert 0 < bisected.runs <= 20
     assert len(runtime.calls) == 100 + bisected.runs
-
-
-def test_nodes_with_a_branch_beside_them_are_found_without_it(
-    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nodes = [
-        node("MatMul", "x w", "q", "q"),
-        node("MatMul", "x v", "k", "k"),
-        node("Add", "q b", "qb", "q_bias"),
-        node("Add", "k b", "kb", "k_bias"),
-        node("Mul", "qb kb", "y", "mul"),
-    ]
-    made = one_input(nodes, ["batch", 8], [random("w", 8, 8), random("v", 8, 8), random("b", 8)])
-    plant(monkeypatch, "q", "q_bias", between=("q",))
-    assert together(bisect(made)[0]) == [("q", "q_bias")]
-    assert runtime.calls
-
-
-def test_a_tensor_that_another_node_reads_is_kept(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = [node("Abs", "x", "a", "abs"), node("Neg", "a", "n", "neg"), node("Add", "n a", "y", "add")]
-    plant(monkeypatch, "abs", "neg", between=("a",))
-    assert together(bisect(one_input(nodes, ["batch", 4]))[0]) == [("abs", "neg", "add")]
-    assert ["a", "n"] in runtime.calls
-
-
-def test_where_the_whole_cannot_be_judged_parts_of_it_are(
-    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nodes = [
-        *(node("Exp" if at == 0 else "Neg", f"t{at}", f"t{at + 1}", f"n{at}") for at in range(8)),
-        node("Det", "t8", "d", "det"),
-        node("Neg", "d", "y", "last"),
-    ]
-    made = model(nodes, {"t0": ["batch", 2, 2]}, {"y": ["batch"]})
-    plant(monkeypatch, "n2", "n3", between=("t3",))
-    results, bisected = bisect(made)
-    assert runtime.calls
-    assert results["output:y"].outcome == "skipped"
-    assert together(results) == [("n2", "n3")]
-    assert bisected.runs < 20
 
 
 def test_what_an_unknown_node_gives_alone_stands_for_nothing_in_a_group(
@@ -261,20 +190,6 @@ def test_tensors_for_which_there_is_no_memory_are_let_go() -> None:
     assert search.tensors == {}
 
 
-def test_where_an_output_is_wrong_it_is_not_said_to_be_right(runtime: type[Runtime]) -> None:
-    search = bisection()
-    case = search.model.nodes[0].case
-    with with_outputs(perceptron(), ["m1", "a1", "r1", "m2", "y"]) as whole:
-        kept = Runtime().run_model(
-            whole.SerializeToString(), search.model.inputs, [each.name for each in whole.graph.output]
-        )
-    search.follow(NodeTensors(kept))
-    search.note(CaseResult(case._replace(name="output:y"), "failed", output=ModelOutput("y", 1.0, 0.5)))
-    found, said = search.searched(lambda _: None)
-    assert (found, said.text) == (None, "no nodes are wrong together; 1 run of nodes together")
-    assert runtime.calls[-1] == ["y"]
-
-
 def test_a_node_that_is_not_judged_is_not_called_right(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [node("Neg", "x", "n", "neg"), node("Shape", "n", "s", "shape"), node("Reshape", "n s", "y", "reshape")]
     plant(monkeypatch, "shape", "reshape", between=("s",))
@@ -295,12 +210,6 @@ def test_groups_run_on_the_implementation_that_optimizes_where_there_is_one(
     results, bisected = bisect(perceptron())
     assert bisected.runs > 0
     assert [len(names) for names in together(results)] == [2]
-    assert runtime.calls
-
-
-def test_nodes_of_float16_are_searched_too(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, "n4", "n5", between=("t4",), dtype=np.float16)
-    assert together(bisect(chain_of(10, FLOAT16))[0]) == [("n4", "n5")]
     assert runtime.calls
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_models import Runtime, constant, one_input, perceptron, runtime
+from run_models import Runtime, one_input, perceptron, runtime
 from whole_models import node, save
 
 from dmlcheck.formats.find import Target
@@ -14,7 +14,6 @@ from dmlcheck.implementations import Failure
 from dmlcheck.models.cases import Loaded, ModelRequest, loaded
 from dmlcheck.models.node_values import (
     array_of,
-    arrays_of,
     by_node,
     deadly,
     largest_halves,
@@ -29,7 +28,6 @@ from dmlcheck.running.results import NotFinite
 pytestmark = pytest.mark.usefixtures("folder")
 
 __all__ = ["runtime"]
-ALL = ("up", "bias", "relu", "down", "softmax")
 
 
 def read(made: Any) -> Loaded:
@@ -40,20 +38,6 @@ def read(made: Any) -> Loaded:
 
 def begun(_: Any) -> None:
     pass
-
-
-def test_both_ways_give_a_node_what_it_reads_and_what_it_gives(runtime: type[Runtime]) -> None:
-    model = read(perceptron())
-    for values in (by_node(model, ALL, Runtime(), begun), of_whole(model, ALL, Runtime(), 2**30, begun)):
-        found = {node.case.name: sorted(each.tensors) for node, each in values}
-        assert found == {
-            "up": ["m1", "x"],
-            "bias": ["a1", "m1"],
-            "relu": ["a1", "r1"],
-            "down": ["m2", "r1"],
-            "softmax": ["m2", "y"],
-        }
-    assert runtime.calls
 
 
 def test_nodes_that_nobody_asks_for_have_no_tensors() -> None:
@@ -75,14 +59,6 @@ def test_a_tensor_that_nothing_gives_is_named() -> None:
     assert found.skipped == Unjudged("missing-tensor", "it reads x, which nothing gives")
 
 
-def test_recorded_tensors_may_lack() -> None:
-    model = read(perceptron())._replace(inputs={})
-    there = {"x": np.ones((3, 16)), "m1": np.ones((3, 32))}
-    found = [recorded_tensors(node, model, there.get) for node in model.nodes[:2]]
-    assert sorted(found[0].tensors) == ["m1", "x"]
-    assert found[1].skipped == Unjudged("missing-tensor", "a1 is not in the recorded file")
-
-
 def test_recorded_tensors_may_be_unreadable() -> None:
     def broken(_: str) -> Any:
         raise Failure("cannot be read for x: it is cut short")
@@ -90,17 +66,6 @@ def test_recorded_tensors_may_be_unreadable() -> None:
     model = read(perceptron())
     found = recorded_tensors(model.nodes[0], model, broken).skipped
     assert found == Unjudged("missing-tensor", "the recorded file cannot be read for x: it is cut short")
-
-
-def test_arrays_are_those_of_tensors_and_constants() -> None:
-    model = read(one_input([node("Clip", "x - most", "y")], [2], [constant("most", 1.0)]))
-    x = np.ones(2, np.float32)
-    arrays = arrays_of(["x", "", "most"], {"x": x}, model)
-    assert isinstance(arrays, list)
-    assert arrays[0] is x
-    assert arrays[1] is None
-    assert arrays[2].tolist() == 1.0
-    assert isinstance(array_of("s", {"s": [x]}, model), Unjudged)
 
 
 @pytest.mark.parametrize("dtype", [object, np.complex64])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import dmlcheck
-from run_models import constant, onnx, perceptron, random
+from run_models import constant, onnx, perceptron
 from whole_models import model, node, save
 
 from dmlcheck.formats.registry import read_file
@@ -24,30 +24,6 @@ def imported(made: Any, **options: Any) -> Any:
     return found
 
 
-def test_every_node_becomes_a_case_file() -> None:
-    found = imported(perceptron(), sizes={"batch": 3})
-    assert (found.source, found.file, found.cases, found.remarks, found.problems) == ("model.onnx", "model", 5, (), ())
-    assert sorted(path.name for path in Path("out/model").glob("*.yaml")) == [
-        "bias.yaml",
-        "down.yaml",
-        "relu.yaml",
-        "softmax.yaml",
-        "up.yaml",
-    ]
-
-
-def test_the_inputs_of_a_node_are_what_the_reference_has_for_them() -> None:
-    np.savez("in.npz", x=np.array([-1, 2], np.float32))
-    made = model([node("Relu", "x", "r"), node("Neg", "r", "y", "minus")], {"x": [2]}, {"y": [2]})
-    imported(made, inputs="in.npz")
-    text = Path("out/model/minus.yaml").read_text(encoding="utf-8")
-    assert "InputTensor: [0, 2]\n" in text.replace("[[[[0, 2]]]]", "[0, 2]")
-    assert "# The node minus (Neg-13) of the ONNX model model.onnx" in text
-    assert "the inputs are from in.npz." in text
-    assert 'source: "ONNX model model.onnx, node minus"\n' in text
-    assert "outputs:" not in text
-
-
 @pytest.mark.slow
 def test_right_implementations_pass_the_cases_and_the_reference_skips_them() -> None:
     imported(perceptron(), sizes={"batch": 3})
@@ -60,14 +36,6 @@ def test_a_node_of_several_operators_has_a_case_of_each() -> None:
     made = model([node("Max", "x x x x", "y", "most")], {"x": [2]}, {"y": [2]})
     assert imported(made).cases == 3
     assert [case.name for case in read_file("out/model/most.yaml").cases] == ["step-1", "step-2", "step-3"]
-
-
-def test_large_inputs_are_files_beside() -> None:
-    made = model([node("MatMul", "x w", "y", "up")], {"x": [1, 16]}, {"y": [1, 300]}, [random("w", 16, 300)])
-    imported(made)
-    (file,) = Path("out/model/up").iterdir()
-    assert np.load(file).size == 16 * 300
-    assert Path("out/model/up.yaml").stat().st_size < 2000
 
 
 def test_no_more_is_written_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,13 +105,6 @@ def test_nodes_of_the_first_and_the_last_turn_are_cases() -> None:
                    for name in ("double", "turn-3-double"))  # fmt: skip
     assert (first.count("[1, -1]"), last.count("[4, -4]")) == (2, 2)
     assert dmlcheck("run", "out", "--implementation", "onnxruntime").exit_code == 0
-
-
-def test_what_is_wrong_with_a_model_is_told_and_the_others_are_imported() -> None:
-    save(perceptron())
-    Path("broken.onnx").write_bytes(b"no model")
-    wrong, right = import_(["broken.onnx", "model.onnx"], "out", sizes={"batch": 2})
-    assert ([each.rule for each in wrong.problems], right.cases) == (["onnx-syntax"], 5)
 
 
 def test_on_the_command_line() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from commandline import WRONG, dmlcheck, write
-from results import MISMATCH, OUTPUT, UNLIKELY, case, every_outcome, failed
+from results import MISMATCH, case, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reference.limits.precision import Precision
@@ -20,8 +20,6 @@ from dmlcheck.reports.failure import (
     errors_text,
     failure_lines,
     failure_text,
-    full_message,
-    path_inside,
     problems_of,
     reason_text,
     repository_path,
@@ -50,21 +48,6 @@ def test_a_failure_is_told_with_its_place_elements_desc_inputs_source_and_comman
         "  source: a page",
         "  again: dmlcheck run it",
     ]
-
-
-def test_without_outputs_there_is_no_desc_and_without_a_diagnostic_the_reason_stands_in_its_place() -> None:
-    error = CaseResult(case(), "error", "the process ended")
-    assert failure_text(error, None).split("\n") == [
-        "ERROR cases/sum.yaml::sum   the process ended",
-        "  again: dmlcheck run cases/sum.yaml::sum",
-    ]
-
-
-def test_a_case_that_drifted_is_told_by_that() -> None:
-    head, first, *_ = failure_text(DRIFTED, None).split("\n")
-    assert head == "DRIFTED cases/sum.yaml::sum   accuracy-drift"
-    assert first == "  cases/sum.yaml:8:1: error[accuracy-drift]: OutputTensor: 5 ULP, and was 1 ULP"
-    assert "source" not in failure_text(DRIFTED, None)
 
 
 def test_what_directml_is_known_to_get_wrong_of_such_a_desc_is_told() -> None:
@@ -114,42 +97,11 @@ def test_a_failure_in_a_line_has_its_id_and_its_reason() -> None:
 # ---- what reports for other programs show of a result
 
 
-def test_of_each_outcome_what_made_it_fail_is_shown() -> None:
-    assert {result.outcome: [problem.rule for problem in problems_of(result)] for result in every_outcome()} == {
-        "passed": [],
-        "failed": ["output-mismatch"],
-        "error": ["field-type"],
-        "skipped": [],
-        "xfailed": [],
-        "xpassed": ["xpassed"],
-    }
-
-
 def test_a_failure_without_an_error_is_shown_by_its_reason_at_its_case() -> None:
     (problem,) = problems_of(CaseResult(case(), "error", "the process ended"))
     assert (problem.rule, problem.message, problem.where) == ("error", "the process ended", "cases/sum.yaml:8")
     (problem,) = problems_of(CaseResult(case(), "failed"))
     assert problem.message == "the case ended as failed"
-
-
-def test_a_problem_without_a_file_is_put_at_its_case() -> None:
-    (problem,) = problems_of(failed(diagnostics=(Diagnostic("timeout", "slow"),)))
-    assert problem.where == "cases/sum.yaml:8"
-
-
-def test_of_a_case_that_passes_its_warnings_are_shown() -> None:
-    outputs = {"OutputTensor": OUTPUT._replace(max_share=0.9)}
-    drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=False),)
-    passed = CaseResult(case(), "passed", outputs=outputs, warned=("OutputTensor",), drift=drift)
-    assert [problem.rule for problem in problems_of(passed)] == ["accuracy-drift", "near-the-bound"]
-    unlikely = passed._replace(diagnostics=(UNLIKELY, MISMATCH._replace(severity="note")), drift=())
-    assert [problem.rule for problem in problems_of(unlikely)] == ["unlikely-error", "near-the-bound"]
-
-
-def test_a_message_says_all() -> None:
-    found = Diagnostic("a", "message", constraint="REDUCE/C2", note="note", help="help")
-    assert full_message(found) == "message (REDUCE/C2)\nnote\nhelp: help"
-    assert full_message(Diagnostic("a", "message")) == "message"
 
 
 def test_in_a_workflow_paths_start_at_the_root_of_the_repository(
@@ -162,11 +114,6 @@ def test_in_a_workflow_paths_start_at_the_root_of_the_repository(
     assert repository_path("a.yaml") == "here/a.yaml"
     assert repository_path("../../elsewhere.yaml") == "../../elsewhere.yaml"
     assert [repository_path(name) for name in ("", "-")] == ["", "-"]
-
-
-def test_a_path_is_inside_a_folder_or_is_not(tmp_path: Path) -> None:
-    assert path_inside(str(tmp_path / "a" / "b"), str(tmp_path)) == "a/b"
-    assert path_inside(str(tmp_path), str(tmp_path / "a")) is None
 
 
 def test_what_no_encoding_can_carry_is_replaced() -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from commandline import dmlcheck
-from results import MISMATCH, every_outcome, failed, report
+from results import MISMATCH, failed, report
 
-from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.github import GithubReport, annotate
 from dmlcheck.reports.records import RunInfo
@@ -67,25 +66,10 @@ def test_an_annotation_has_the_place_and_the_message() -> None:
     )
 
 
-def test_an_annotation_says_all() -> None:
-    found = MISMATCH._replace(constraint="REDUCE/C2", note="all axes", help="write [0]")
-    _, _, message = command(printed([failed(diagnostics=(found,))])[0])
-    assert message == f"{MISMATCH.message} (REDUCE/C2)\nall axes\nhelp: write [0]"
-
-
 def test_a_long_message_is_cut() -> None:
     (line,) = printed([failed("y" * 1000, diagnostics=(MISMATCH._replace(message="x" * 100_000),))])
     _, properties, message = command(line)
     assert (len(properties["title"]), len(message)) == (255, 4000)
-
-
-def test_what_is_expected_is_not_annotated() -> None:
-    found = [command(line) for line in printed(every_outcome())]
-    assert [(kind, properties["title"], properties["line"]) for kind, properties, _ in found] == [
-        ("error", "output-mismatch: failed", "10"),
-        ("error", "field-type: error", "4"),
-        ("error", "xpassed: xpassed", "8"),
-    ]
 
 
 @pytest.mark.parametrize("odd", ["a,b:c=d", "100%", "%25%0A", "a\nb\r\nc", "x::y", "日本語"])
@@ -100,11 +84,6 @@ def test_texts_are_escaped(odd: str) -> None:
         "endColumn": "31",
         "title": f"output-mismatch: {odd}",
     }
-
-
-def test_a_problem_without_a_place_is_annotated_at_its_case() -> None:
-    _, properties, _ = command(printed([failed(diagnostics=(Diagnostic("timeout", "slow"),))])[0])
-    assert properties == {"file": "cases/sum.yaml", "line": "8", "title": "timeout: sum"}
 
 
 def test_ten_of_each_kind_are_printed_and_the_others_counted() -> None:
@@ -122,46 +101,12 @@ def test_ten_of_each_kind_are_printed_and_the_others_counted() -> None:
     assert last == "dmlcheck: 2 more errors, 1 more notice; GitHub shows 10 of each kind for a step"
 
 
-def test_ten_errors_are_all_there_are() -> None:
-    assert len(printed([failed(str(number)) for number in range(10)])) == 10
-
-
-def test_an_annotation_comes_with_its_case() -> None:
-    lines: list[str] = []
-    reporter = GithubReport(lines.append, None, INFO)
-    reporter.case(failed())
-    assert len(lines) == 1
-
-
 def test_in_a_workflow_paths_start_at_the_root_of_the_repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "tests").mkdir()
     monkeypatch.chdir(folder / "tests")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(folder))
     _, properties, _ = command(printed([failed()])[0])
     assert properties["file"] == "tests/cases/sum.yaml"
-
-
-def validation(*paths: str) -> list[str]:
-    """Return the lines that `validate` prints for files."""
-    words = ["validate", *paths, "--format", "github"]
-    return dmlcheck(*words).stdout.splitlines()
-
-
-def test_descs_are_annotated_where_the_text_report_shows_them() -> None:
-    path = (FILES / "bad.yaml").as_posix()
-    found = [command(line) for line in validation(path)]
-    places = [f"{at['file']}:{at['line']}:{at['col']}: {kind}[{at['title'].split(':')[0]}]" for kind, at, _ in found]
-    text = dmlcheck("validate", path).stdout
-    assert places == [line.partition("]: ")[0] + "]" for line in text.split("\n") if line.startswith(path)]
-    assert len(places) > 1
-
-
-def test_notes_of_descs_are_notices_and_listed_problems_nothing(folder: Path) -> None:
-    (folder / "model.json").write_text(page("not-directml").wrong, encoding="utf-8")
-    wrong = page("axis-out-of-range").wrong
-    (folder / "negative.yaml").write_text(wrong + "invalid: [axis-out-of-range]\n", encoding="utf-8")
-    lines = validation("model.json", "negative.yaml")
-    assert [(kind, at["file"]) for kind, at, _ in map(command, lines)] == [("notice", "model.json")]
 
 
 def test_of_many_descs_ten_are_annotated() -> None:

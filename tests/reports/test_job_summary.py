@@ -12,7 +12,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.reports.github import GithubReport
-from dmlcheck.reports.job_summary import MOST_BYTES, markdown
+from dmlcheck.reports.job_summary import MOST_BYTES
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.results import CaseResult
 
@@ -69,18 +69,6 @@ def test_failures_that_rounded_inputs_explain_are_counted(folder: Path) -> None:
     assert "- 1 failure is consistent with BFLOAT16 inputs: &#96;--input-precision bfloat16&#96; allows that" in lines
 
 
-def test_an_interrupted_run_says_so(folder: Path) -> None:
-    assert summary(folder / "summary.md", [], interrupted=True).startswith(
-        "## dmlcheck: interrupted with no case done\n\n"
-    )
-
-
-def test_the_summary_is_appended(folder: Path) -> None:
-    path = folder / "summary.md"
-    path.write_text("# of another command", encoding="utf-8")
-    assert summary(path, [failed()]).startswith("# of another command\n## dmlcheck: 1 failed\n")
-
-
 def test_of_many_failures_fifty_are_shown(folder: Path) -> None:
     text = summary(folder / "summary.md", [failed(f"case {number}") for number in range(53)])
     assert text.count("<details>") == 50
@@ -117,26 +105,6 @@ def test_a_full_summary_is_left_as_it_is(folder: Path) -> None:
     report(GithubReport(lines.append, str(path), INFO), [failed()])
     assert path.stat().st_size == MOST_BYTES - 50
     assert lines[-1].startswith(f"dmlcheck: no job summary: {path}: full")
-
-
-def test_a_summary_that_cannot_be_written_is_said(folder: Path) -> None:
-    lines: list[str] = []
-    report(GithubReport(lines.append, str(folder / "nowhere" / "summary.md"), INFO), [failed()])
-    assert lines[1:] == [f"dmlcheck: no job summary: {folder}/nowhere/summary.md: No such file or directory"]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("cases/a_b.yaml::columns[DataType=FLOAT32,Axis=0]", "cases/a_b.yaml::columns[DataType=FLOAT32,Axis=0]"),
-        ("a|b`c", "a&#124;b&#96;c"),
-        ("_a_ *b* <i> &amp; \\", "&#95;a&#95; &#42;b&#42; &#60;i&#62; &#38;amp; &#92;"),
-        ("[a](http://b)", "[a]&#40;http://b)"),
-        ("a\n\nb\tc\x00", "a b c\ufffd"),
-    ],
-)
-def test_markdown_shows_a_text_as_it_is(text: str, shown: str) -> None:
-    assert markdown(text) == shown
 
 
 def test_names_cannot_leave_their_place_in_the_summary(folder: Path) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from results import OUTPUT, case, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.records import Earlier, RunInfo
-from dmlcheck.reports.text import TextReport
 from dmlcheck.reports.visible import shown_diagnostic, shown_info, shown_lines, shown_result
 from dmlcheck.running.results import CaseResult, Drift
-from dmlcheck.specs.records import Deviation
 
 HOSTILE = "a\n::error::b\x1b[31m\r\u202ec"
 SHOWN = r"a\n::error::b\x1b[31m\r\u202ec"
@@ -69,22 +65,3 @@ def test_what_a_run_is_of_is_shown_on_one_line() -> None:
     shown = RunInfo(SHOWN, version=SHOWN, device=SHOWN, compared_to=Earlier(SHOWN, SHOWN, 1.0, SHOWN))
     assert shown_info(info) == shown
     assert shown_info(RunInfo("reference")) == RunInfo("reference")
-
-
-@pytest.mark.parametrize("outcome", ["passed", "failed", "skipped", "error", "xpassed"])
-def test_the_text_report_has_no_line_that_a_name_begins(outcome: str) -> None:
-    made = case()._replace(
-        id=HOSTILE, name=HOSTILE, file=HOSTILE, operator=HOSTILE, source=HOSTILE, desc={"x": HOSTILE}
-    )
-    found = Diagnostic("implementation-error", HOSTILE, file=HOSTILE, line=1, column=1, help=HOSTILE)
-    known = (Deviation(HOSTILE, HOSTILE, HOSTILE),)
-    result = failed()._replace(case=made, outcome=outcome, reason=HOSTILE, diagnostics=(found,), known=known)
-    lines: list[str] = []
-    report = TextReport(lines.append, verbose=1, total=lambda: 1)
-    report.case(result)
-    text = "\n".join(lines)
-    assert "\x1b" not in text
-    assert "\r" not in text
-    assert [line for line in text.split("\n") if line.strip().startswith("::")] == []
-    assert SHOWN in text
-    assert json.dumps(text).isascii()

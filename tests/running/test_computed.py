@@ -12,13 +12,12 @@ from judged import Fake, answering
 from dmlcheck import run_cases
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
-from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported
-from dmlcheck.implementations.protocol import Reference, adapted
+from dmlcheck.implementations import Failure, Refused, Unsupported
+from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.computed import (
     Computed,
     NoOutputs,
     computed,
-    failed,
     is_reference,
     refusal,
     tensors_of,
@@ -39,71 +38,12 @@ def given_by(implementation: Any) -> Computed | NoOutputs:
     return computed(DESC, INPUTS, ["OutputTensor"], implementation)
 
 
-def test_the_reference_also_says_what_is_left_open() -> None:
-    given = given_by(Reference())
-    assert isinstance(given, Computed)
-    assert given.values["OutputTensor"].tolist()[0] == 5
-    assert given.is_open is not None
-    assert given.is_open["OutputTensor"].tolist() == [False, True]
-    assert given.is_undefined == {}  # it was measured
-
-
-def test_another_implementation_gives_values_alone() -> None:
-    answer = {"OutputTensor": np.zeros(2, dtype=np.float32)}
-    assert given_by(answering(answer)) == Computed(answer)
-
-
 FAILED, ERROR = "the implementation failed", "implementation-error"
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason", "rule", "params"),
-    [
-        (Unsupported("no 4 bits"), "unsupported-by-implementation: no 4 bits", None, {}),
-        (TimedOut("3"), "timed out", "timeout", {"seconds": "3"}),
-        (Failure("died"), FAILED, ERROR, {"problem": "died"}),
-        (KeyError("x"), FAILED, ERROR, {"problem": "raised KeyError: 'x'"}),
-        (3, FAILED, ERROR, {"problem": "returned int instead of its outputs by name"}),
-        ({}, FAILED, ERROR, {"problem": "returned no OutputTensor"}),
-        ({"OutputTensor": 1.0}, FAILED, ERROR, {"problem": "returned float for OutputTensor instead of an array"}),
-    ],
-)
-def test_what_gives_nothing_says_why(answer: Any, reason: str, rule: str | None, params: dict[str, str]) -> None:
-    nothing = given_by(answering(answer))
-    assert isinstance(nothing, NoOutputs)
-    assert nothing.reason == reason
-    if rule is None:
-        assert nothing.finding is None
-    else:
-        assert nothing.finding is not None
-        assert nothing.finding.rule == rule
-        assert params.items() <= nothing.finding.params.items()
 
 
 def test_memory_that_ends_is_not_a_failure_of_the_implementation() -> None:
     with pytest.raises(MemoryError):
         given_by(answering(MemoryError()))
-
-
-def test_a_failure_names_the_implementation() -> None:
-    finding = failed(answering(None), "died").finding
-    assert finding is not None
-    assert finding.message == "fake died"
-
-
-def test_what_cannot_be_run_is_known_before() -> None:
-    assert DESC is not None
-    assert why_unsupported(DESC, answering(None, "no MAX")) == NoOutputs("unsupported-by-implementation: no MAX")
-    assert why_unsupported(DESC, answering(None)) is None
-
-
-def test_an_implementation_need_not_say_what_it_can_run() -> None:
-    assert DESC is not None
-    runs = adapted(type("Runs", (), {"run": lambda *_: {}})())
-    assert why_unsupported(DESC, runs) is None
-    assert why_unsupported(DESC, adapted(type("Models", (), {})())) == NoOutputs(
-        "unsupported-by-implementation: Models has no method run: it runs models, and no descs"
-    )
 
 
 def test_an_implementation_may_write_to_its_inputs() -> None:
@@ -147,14 +87,6 @@ def test_a_desc_is_refused_or_taken(answer: Any, expected: str | NoOutputs | Non
     assert refusal(DESC, INPUTS, answering(answer)) == expected
 
 
-def test_who_refuses_a_valid_desc_has_failed() -> None:
-    for answer, problem in ((Refused("answered: no"), "answered: no"), (ValueError("no"), "raised ValueError: no")):
-        nothing = given_by(answering(answer))
-        assert isinstance(nothing, NoOutputs)
-        assert nothing.finding is not None
-        assert nothing.finding.params["problem"] == problem
-
-
 class Unsure:
     """An implementation that fails to say what it can run."""
 
@@ -178,11 +110,6 @@ def models(answer: Any) -> Any:
     """Return an implementation that gives one answer for each model, or raises it."""
     fake = answering(answer)
     return SimpleNamespace(name="fake", run_model=lambda model, inputs, _: fake.run(model, inputs))
-
-
-def test_the_tensors_of_a_model_are_those_that_were_asked_for() -> None:
-    x, parts = np.ones(2), [np.ones(1)]
-    assert tensors_of(b"", {}, ["x", "s"], models({"x": x, "s": parts, "more": x})) == {"x": x, "s": parts}
 
 
 def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
@@ -213,11 +140,6 @@ def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem
     assert isinstance(found, NoOutputs)
     assert found.finding is not None
     assert found.finding.message == f"fake {problem}"
-
-
-def test_what_it_cannot_run_is_no_failure() -> None:
-    found = tensors_of(b"", {}, ["x"], models(Unsupported("no kernel")))
-    assert found == NoOutputs("unsupported-by-implementation: no kernel")
 
 
 def test_no_implementation_changes_the_inputs_that_the_reference_computes_from() -> None:

@@ -208,12 +208,6 @@ def test_what_makes_no_sense_is_refused(words: list[str]) -> None:
     assert run("a.yaml", *words).exit_code == 2
 
 
-def test_an_implementation_that_cannot_be_made_is_refused_before_the_run() -> None:
-    write("a.yaml", 1)
-    result = run("a.yaml", "--implementation", "python:misbehaving:broken")
-    assert (result.exit_code, "OSError: no device" in result.stderr) == (2, True)
-
-
 @pytest.mark.slow
 def test_auto_takes_a_process_for_each_core() -> None:
     write("a.yaml", 1)
@@ -286,12 +280,6 @@ def test_a_selection_has_a_digest_of_its_own() -> None:
     assert report("f")["digest"] != report("f", "-k", "c1")["digest"]
     assert report("f")["digest"] == report("f", "--shard", "1/3")["digest"]
     assert report("f")["digest"] != digest_of([])
-
-
-@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "-1/3", "1/\u0663"])
-def test_a_shard_that_there_is_not_is_refused(shard: str) -> None:
-    write("a.yaml", 1)
-    assert run("a.yaml", "--shard", shard).exit_code == 2
 
 
 # ---- memory

@@ -40,40 +40,6 @@ def test_bindings_are_checked_against_the_operator(bindings: Any, expected: list
     assert problems_of(model) == [(rule, f"commands[0].bindings{below}") for rule, below in expected]
 
 
-def test_a_misspelt_tensor_comes_with_the_right_one() -> None:
-    (problem,) = model_of(commands=[{**DISPATCH, "bindings": {"inputTensor": "in"}}]).problems
-    assert problem.message == "DML_OPERATOR_ARGMAX has no key inputTensor"
-    assert problem.help == "did you mean InputTensor?"
-
-
-@pytest.mark.parametrize(
-    ("bindings", "expected"),
-    [
-        (None, []),
-        ({"InputTensor": "in"}, []),
-        (["in"], [("wrong-type", "")]),
-        ({"InputTensor": "inn"}, [("unknown-key", ".InputTensor")]),
-        ({"InputTensor": 3}, [("wrong-type", ".InputTensor")]),
-        ({"InputTensor": {"name": "in", "count": 1}}, [("unknown-key", ".InputTensor.count")]),
-    ],
-)
-def test_what_a_dispatchable_binds_itself_has_the_same_form(bindings: Any, expected: list[tuple[str, str]]) -> None:
-    model = model_of(dispatchables={"argmax": {**ARGMAX, "bindings": bindings}})
-    assert problems_of(model) == [(rule, f"dispatchables.argmax.bindings{below}") for rule, below in expected]
-
-
-def test_what_a_dispatchable_binds_itself_is_bound_in_every_dispatch() -> None:
-    dispatchables = {"argmax": {**ARGMAX, "bindings": {"InputTensor": "out"}}}
-    command = {**DISPATCH, "bindings": {"OutputTensor": "out"}}
-    model = model_of(dispatchables=dispatchables, commands=[command, DISPATCH])
-    assert problems_of(model) == [("wrong-type", "commands[0].bindings.OutputTensor")]
-
-
-def test_bindings_of_what_is_not_directml_are_its_own_business() -> None:
-    dispatchables = {"argmax": {"type": "hlsl", "sourcePath": "x.hlsl"}}
-    assert problems_of(model_of(dispatchables=dispatchables, commands=[{**DISPATCH, "bindings": {"x": "in"}}])) == []
-
-
 @pytest.mark.parametrize(
     ("input", "output", "is_refused"),
     [

@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from commandline import dmlcheck, json_of
-from dxdispatch_cases import CASES, COUNT, FOLDED, HERE, TENSOR, desc_of, export, model_named, model_of, npy_bytes
+from commandline import json_of
+from dxdispatch_cases import COUNT, FOLDED, HERE, TENSOR, desc_of, export, model_named, model_of, npy_bytes
 from shipped import every_case
 
 from dmlcheck.cases.records import Case
@@ -42,12 +42,6 @@ def test_the_summary_says_what_was_written_and_what_was_not_and_why(folder: Path
     assert names == {"README.md", "run.cmd", "run.sh", "manifest.json"}
 
 
-def test_cases_that_are_alike_share_a_model(folder: Path) -> None:
-    (folder / "b.yaml").write_text(CASES.replace("name: strides", "name: again"), encoding="utf-8")
-    result = export("a.yaml", "b.yaml")
-    assert f"{2 * COUNT} cases exported to {COUNT} models in out" in result.stdout
-
-
 def test_a_case_is_chosen_by_expression_or_by_name() -> None:
     assert "2 cases exported" in export("a.yaml", "-k", "strides or owned").stdout
     assert "1 case exported to 1 model in other" in export("a.yaml::strides", to="other").stdout
@@ -73,13 +67,6 @@ def test_exit_codes(folder: Path, words: tuple[str, ...], code: int, message: st
     assert (result.exit_code, message in result.output) == (code, True), result.output
 
 
-def test_what_collects_nothing_leaves_an_earlier_export_as_it_is(folder: Path) -> None:
-    export("a.yaml")
-    before = sorted((folder / "out").rglob("*"))
-    assert export("a.yaml", "-k", "nothing-like-it").exit_code == 5
-    assert sorted((folder / "out").rglob("*")) == before
-
-
 def test_an_export_that_is_cut_off_can_be_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     digests = iter(["0" * 64])
 
@@ -94,20 +81,6 @@ def test_an_export_that_is_cut_off_can_be_made_again(folder: Path, monkeypatch: 
     (entry,) = json_of(folder / "out" / "manifest.json")["entries"]
     assert (entry["digest"], len(entry["cases"])) == ("0" * 64, 1)
     assert export("a.yaml").exit_code == 0
-
-
-@pytest.mark.parametrize("command", ["export", "import"])
-def test_help_says_what_there_is(command: str) -> None:
-    result = dmlcheck(command, "--help")
-    assert result.exit_code == 0
-    assert "dxdispatch|onnx" in result.stdout
-    assert "-o, --output DIR" in result.stdout
-
-
-def test_a_format_that_is_not_there_is_refused_with_those_that_are() -> None:
-    result = dmlcheck("export", "--to", "tflite", "a.yaml", "-o", "out")
-    assert result.exit_code == 2
-    assert "dxdispatch" in result.output
 
 
 # ---- cases written as DxDispatch models: by the rules of the format, and read back as the same descs
@@ -273,13 +246,6 @@ def test_a_tensor_that_directml_owns_is_bound_by_the_operator_and_a_list_by_a_li
         "outputs/OutputTensors.0.npy",
         "outputs/OutputTensors.1.npy",
     ]
-
-
-def test_a_buffer_has_room_for_the_tensor_in_whole_words() -> None:
-    assert export("a.yaml").exit_code == 0
-    model = model_named("bytes-behind-the-elements")
-    assert [model["resources"][name]["sizeInBytes"] for name in ("InputTensor", "OutputTensor")] == [8, 8]
-    assert model["commands"][1]["dimensions"] == [3]
 
 
 def test_what_an_optional_tensor_would_be_is_neither_described_nor_bound() -> None:

@@ -65,11 +65,6 @@ def test_a_list_is_found_however_it_is_run(run: str) -> None:
         assert suite.stated == Stated("ULP", {"float32": 2, "float16": 1 / 512})
 
 
-def test_each_list_of_a_file_is_found() -> None:
-    more = "const yTests = [{name: 'c'}];\nyTests.forEach(t => webnn_conformance_test(f, g, t));\n"
-    assert names(f"{TESTS}{more}webnn_conformance_test(xTests, f, g);") == ["c", "a", "b"]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -101,17 +96,6 @@ def test_tests_that_code_makes_are_said_to_be_no_data(text: str) -> None:
     (reason,) = found(text)
     assert isinstance(reason, NotData)
     assert "is known only when the file is run" in str(reason)
-
-
-def test_tests_that_are_added_before_they_are_run_belong_to_them() -> None:
-    text = TESTS + "xTests.push({name: 'c'}, {name: 'd'});\nfor (const t of [1]) { xTests.push({name: 'e' + t}); }\n"
-    assert names(f"{text}webnn_conformance_test(xTests, f, g); xTests.push({{name: 'f'}});") == [
-        "a",
-        "b",
-        "c",
-        "d",
-        "e1",
-    ]
 
 
 def test_a_file_with_too_much_work_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,30 +130,6 @@ def test_on_windows_the_first_adapter_executes(windows: Libraries) -> None:
     assert windows.calls == ["factory.enum_adapters(0)", "D3D12CreateDevice(A GPU, 0xb000)", "DMLCreateDevice"]
 
 
-@pytest.mark.parametrize("adapters", [0, 1])
-def test_on_windows_warp_executes_where_no_adapter_does(windows: Libraries, adapters: int) -> None:
-    windows.refused = {each.address for each in windows.adapters}
-    del windows.adapters[adapters:]
-    loaded = load(Setup("DirectML.dll", "", ""))
-    assert loaded.device is not None
-    assert loaded.name == "Microsoft Basic Render Driver"
-    assert windows.calls[-3:] == [
-        "factory.enum_warp_adapter",
-        "D3D12CreateDevice(Microsoft Basic Render Driver, 0xb000)",
-        "DMLCreateDevice",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("device", "name"), [("warp", "Microsoft Basic Render Driver"), ("0", "A GPU"), ("1", "Another GPU")]
-)
-def test_on_windows_the_device_that_is_asked_for_executes(windows: Libraries, device: str, name: str) -> None:
-    loaded = load(Setup("DirectML.dll", "", device))
-    assert loaded.device is not None
-    assert loaded.name == name
-    assert windows.calls[1].startswith(f"D3D12CreateDevice({name}")
-
-
 def test_on_windows_without_a_device_warp_answers_and_nothing_executes(windows: Libraries) -> None:
     loaded = load(Setup("DirectML.dll", "", "none"))
     assert (loaded.device, loaded.name) == (None, "none")
@@ -181,13 +157,6 @@ def test_on_windows_a_machine_without_any_device_says_the_step(windows: Librarie
     windows.refused = {each.address for each in (*windows.adapters, windows.warp)}
     with pytest.raises(ComError, match=r"^D3D12CreateDevice failed with 0x80004005 \(E_FAIL\)$"):
         load(Setup("DirectML.dll", "", ""))
-
-
-def test_an_adapter_may_have_no_name_or_one_that_is_no_text(windows: Libraries) -> None:
-    windows.adapters[0].title = "  \0x"
-    assert load(Setup("DirectML.dll", "", "")).name == "an adapter without a name"
-    windows.adapters[0].title = "x" * 127 + "\0"
-    assert load(Setup("DirectML.dll", "", "")).name == "x" * 127
 
 
 # ---- Linux
@@ -221,25 +190,6 @@ def test_on_linux_the_library_is_made_on_a_device_that_answers(linux: Libraries)
     assert linux.calls == ["D3D12CreateDevice(the first, 0xb000)", "DMLCreateDevice"]
 
 
-@pytest.mark.parametrize("wsl", [True, False])
-def test_on_linux_the_device_that_the_loader_gives_executes(linux: Libraries, wsl: bool) -> None:
-    if wsl:
-        Path(loading.WSL).mkdir()
-    loaded = load(Setup(LIBRARY, "", ""))
-    assert loaded.device is not None
-    assert loaded.name == "the first device of libd3d12.so"
-    assert len(linux.led) == int(not wsl)
-
-
-def test_on_linux_the_device_of_another_direct3d_executes_and_dxcore_is_answered_for(linux: Libraries) -> None:
-    loaded = load(Setup(LIBRARY, "/other/libd3d12core.so", ""))
-    assert loaded.device is not None
-    assert (loaded.device.address, loaded.name) == (linux.device.address, "the first device of libd3d12core.so")
-    assert linux.loaded == ["/other/libd3d12core.so", "libdxcore.so", LIBRARY]
-    assert [name for name, _ in linux.led] == ["libdxcore.so"]
-    assert linux.calls == ["D3D12CreateDevice(the first, 0xb000)", "DMLCreateDevice"]
-
-
 def test_in_wsl_the_first_device_executes_and_nothing_is_answered_for(linux: Libraries) -> None:
     Path(loading.WSL).mkdir()
     loaded = load(Setup(LIBRARY, "", "0"))
@@ -249,31 +199,12 @@ def test_in_wsl_the_first_device_executes_and_nothing_is_answered_for(linux: Lib
     assert linux.led == []
 
 
-@pytest.mark.parametrize(("d3d12", "wsl"), [("", True), ("other.so", True), ("other.so", False)])
-def test_without_a_device_nothing_executes_wherever_it_could(linux: Libraries, d3d12: str, wsl: bool) -> None:
-    if wsl:
-        Path(loading.WSL).mkdir()
-    linux.takes = lambda device: device not in (0, linux.device.address)
-    loaded = load(Setup(LIBRARY, d3d12, "none"))
-    assert (loaded.device, loaded.name) == (None, "none")
-    assert len(linux.led) == 1
-    assert linux.calls == ["DMLCreateDevice"]
-
-
 @pytest.mark.parametrize("device", ["warp", "1"])
 def test_on_linux_there_is_the_first_device_and_none(linux: Libraries, device: str) -> None:
     message = rf"^device={device} is for Windows; elsewhere there is the first device, and none$"
     with pytest.raises(CannotLoad, match=message):
         load(Setup(LIBRARY, "other.so", device))
     assert linux.calls == []
-
-
-def test_on_linux_a_device_that_cannot_be_had_is_not_replaced(linux: Libraries) -> None:
-    linux.refused = {0}
-    with pytest.raises(
-        CannotLoad, match=r"^no device can be had: D3D12CreateDevice failed with 0x80004005 \(E_FAIL\)$"
-    ):
-        load(Setup(LIBRARY, "", "0"))
 
 
 @pytest.mark.parametrize("executes", [True, False])
@@ -291,13 +222,6 @@ def test_a_library_without_its_function_is_said_by_name(linux: Libraries, functi
     del linux.functions[function]
     with pytest.raises(CannotLoad, match=rf"^{library} has no function {function}$"):
         load(Setup(LIBRARY, "/folder/other.so", ""))
-
-
-@pytest.mark.parametrize("function", ["D3D12CreateDevice", "CreateDXGIFactory1"])
-def test_on_windows_a_library_without_its_function_is_said_by_name(windows: Libraries, function: str) -> None:
-    del windows.functions[function]
-    with pytest.raises(CannotLoad, match=rf"^(d3d12|dxgi)\.dll has no function {function}$"):
-        load(Setup("DirectML.dll", "", ""))
 
 
 # ---- libraries that are files

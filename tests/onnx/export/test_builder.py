@@ -6,7 +6,7 @@ import pytest
 from onnx_models import A, B, identity, of, simple
 
 from dmlcheck.onnx.export.builder import Builder
-from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
+from dmlcheck.onnx.export.records import Inexpressible
 
 
 def test_a_tensor_that_is_left_out_is_not_there() -> None:
@@ -32,23 +32,3 @@ def test_what_changes_nothing_adds_no_node() -> None:
     assert g.reshape(x, [2, 3]) is x
     assert g.transpose(x, [0, 1]) is x
     assert not g.nodes
-
-
-def test_an_input_that_is_the_output_passes_through_a_node() -> None:
-    g = Builder(identity())
-    g.output("OutputTensor", g.input("InputTensor"))
-    assert g.graph().nodes == (ExportedNode("Identity", ("InputTensor",), ("OutputTensor",), {}),)
-
-
-def test_inputs_are_in_the_order_of_the_desc_whatever_is_asked_for_first() -> None:
-    g = Builder(simple("ELEMENT_WISE_ADD1", {A: of("FLOAT32", 1), B: of("FLOAT32", 1)}))
-    g.input(B)
-    g.input(A)
-    assert [value.name for value in g.graph().inputs] == [A, B]
-
-
-def test_attributes_may_be_any_mapping_and_those_that_are_none_are_left_out() -> None:
-    g = Builder(identity())
-    x = g.input("InputTensor")
-    g.node("Made", [x], x.sizes, x.data_type, type=1, element=2, sizes=None)
-    assert g.nodes == [ExportedNode("Made", ("InputTensor",), ("made_1",), {"type": 1, "element": 2})]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from whole_models import FLOAT, FLOAT16, model, node, save
+from whole_models import FLOAT, model, node, save
 
 from dmlcheck.onnx.model.inlined_functions import inlined
 
@@ -17,33 +17,6 @@ helper = pytest.importorskip("onnx.helper")
 def parts(made: Any, opset: int, *kinds: int) -> list[Any]:
     types = [helper.make_tensor_type_proto(kind, [2, 3]) for kind in kinds]
     return inlined(made, defs.get_schema(made.op_type, opset), opset, types, "p/")
-
-
-def test_a_function_has_the_names_of_the_node_and_own_ones_inside() -> None:
-    assert [
-        (each.op_type, list(each.input), list(each.output)) for each in parts(node("HardSwish", "a", "b"), 17, FLOAT)
-    ] == [
-        ("HardSigmoid", ["a"], ["p/HS_X"]),
-        ("Mul", ["a", "p/HS_X"], ["b"]),
-    ]
-
-
-@pytest.mark.parametrize(("given", "alpha"), [({}, 1.0), ({"alpha": 0.5}, 0.5)])
-def test_attributes_of_a_function_are_those_of_the_node_or_their_defaults(
-    given: dict[str, float], alpha: float
-) -> None:
-    constant = parts(node("Swish", "a", "b", **given), 24, FLOAT)[0]
-    (value,) = constant.attribute
-    assert (constant.op_type, value.name, value.f, value.ref_attr_name) == ("Constant", "value_float", alpha, "")
-
-
-def test_a_function_that_depends_on_an_attribute_follows_it() -> None:
-    types = {
-        approximate: [each.op_type for each in parts(node("Gelu", "a", "b", approximate=approximate), 20, FLOAT16)]
-        for approximate in ("none", "tanh")
-    }
-    assert ("Erf" in types["none"], "Tanh" in types["none"]) == (True, False)
-    assert ("Erf" in types["tanh"], "Tanh" in types["tanh"]) == (False, True)
 
 
 def test_an_operator_without_a_function_has_no_parts() -> None:

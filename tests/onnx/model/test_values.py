@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from whole_models import INT64, node, numbers, weight
 
-from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, limited, of_numbers, sequence_parts
+from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, of_numbers, sequence_parts
 
 TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
@@ -43,25 +43,6 @@ def test_sizes_are_known_open_or_not_there() -> None:
     assert (value(0, 2**58).is_sized, value(0, 2**59).is_sized) == (True, False)  # of bytes that NumPy can count
 
 
-def test_whether_elements_are_few_is_said_of_known_sizes() -> None:
-    assert (value(2, 3).has_at_most(6), value(2, 3).has_at_most(5)) == (True, False)
-    assert (value(0, 3).has_at_most(0), value(2, "n").has_at_most(100), Value(None).has_at_most(1)) == (
-        True,
-        False,
-        False,
-    )
-
-
-def test_a_type_whose_sizes_are_long_is_one_without() -> None:
-    short, long = (helper.make_tensor_type_proto(10, ["n" * length]) for length in (4000, 4100))
-    assert limited(short) is short
-    assert (Value(limited(long)).element, Value(limited(long)).sizes) == ("FLOAT16", None)
-    assert limited(helper.make_sequence_type_proto(long)) is None
-    assert limited(None) is None
-    many = initial(TensorProto(name="many", data_type=1, dims=[1] * 101))
-    assert (many.element, many.sizes, many.numbers) == ("FLOAT", None, None)
-
-
 def test_small_constants_have_their_numbers() -> None:
     assert initial(numbers("a", [3, 4])).numbers.tolist() == [3, 4]
     assert initial(numbers("a", [3, 4])).origin == CONSTANT
@@ -69,14 +50,6 @@ def test_small_constants_have_their_numbers() -> None:
     assert initial(weight("w", [1025])).numbers is None
     assert initial(weight("outside", [4])).numbers is None
     assert initial(TensorProto(name="short", data_type=1, dims=[4], raw_data=b"1234")).numbers is None
-
-
-def test_shapes_are_reckoned_with() -> None:
-    assert results(node("Shape", "x", "y"), [value(2, 3, 5)], value(3, kind=INT64)) == [[2, 3, 5]]
-    assert results(node("Shape", "x", "y", start=1, end=2), [value(2, 3, 5)], value(1, kind=INT64)) == [[3]]
-    assert results(node("Size", "x", "y"), [value(2, 3, 5)], value(kind=INT64)) == [30]
-    known = [of_numbers(np.array([2, 3])), of_numbers(np.array([5]))]
-    assert results(node("Concat", "a b", "y", axis=0), known, value(3, kind=INT64)) == [[2, 3, 5]]
 
 
 FIVE, EIGHT = of_numbers(np.array(5)), of_numbers(np.array([8.0], np.float32))
@@ -131,26 +104,6 @@ def test_what_would_be_large_is_not_computed_first(monkeypatch: pytest.MonkeyPat
     made, inputs = node("Expand", "x s", "y"), [of_numbers(np.ones(1)), of_numbers(np.array([4]))]
     assert (results(made, inputs, value(1024)), evaluated) == ([[1, 1, 1, 1]], [1])
     assert (results(made, inputs, value(1025)), evaluated) == ([], [1])
-
-
-@pytest.mark.parametrize(
-    ("operator", "place", "left"),
-    [
-        ("SequenceErase", 0, [3]),
-        ("SequenceErase", -1, [2]),
-        ("SequenceErase", 2, None),  # which ONNX does not allow: there are two
-        ("SequenceErase", -3, None),
-        ("SequenceInsert", 0, [5, 2, 3]),
-        ("SequenceInsert", -1, [2, 5, 3]),
-        ("SequenceInsert", 2, [2, 3, 5]),
-        ("SequenceInsert", 3, None),
-    ],
-)
-def test_a_sequence_changes_at_a_place_that_it_has(operator: str, place: int, left: list[int] | None) -> None:
-    sequence, at = Value(None, parts=(value(2), value(3))), of_numbers(np.array(place))
-    inputs = [sequence, value(5), at] if operator == "SequenceInsert" else [sequence, at]
-    made = sequence_parts(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
-    assert (None if made is None else [part.sizes for part in made]) == (left and [(size,) for size in left])
 
 
 def test_a_sequence_has_a_number_of_parts_that_are_followed() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import agrees, fields, node, only
+from onnx_nodes import agrees, node, only
 
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 
@@ -22,7 +22,6 @@ Q, K, V = numbers(2, HEADS, LENGTH, DIM), numbers(2, HEADS, COUNT, DIM), numbers
 SHARED = numbers(2, GROUPS, COUNT, DIM), numbers(2, GROUPS, COUNT, WIDTH)
 QUERY, KEY = np.arange(LENGTH)[:, None], np.arange(COUNT)
 FLOATS = numbers(HEADS, LENGTH, COUNT)
-SHORT = FLOATS[:, :, :3]
 TRUE = np.array([[1, 0, 1, 1, 0], [0, 1, 0, 1, 1], [1, 1, 1, 0, 1]], bool)
 LENGTHS = np.array([4, 5])
 
@@ -46,23 +45,6 @@ def attention(*inputs: Any, outputs: Any, **attributes: Any) -> Counterpart:
     return only(node("Attention", inputs, *outputs, opset=25, **attributes))
 
 
-def test_heads_are_side_by_side() -> None:
-    y = attended(Q, K, V)
-    made = attention(Q, K, V, outputs=[y])
-    assert made.operator == "MULTIHEAD_ATTENTION"
-    assert made.fields["QueryTensor"].values[0, 1].tolist() == Q[0, :, 1].reshape(-1).tolist()
-    assert fields(made) == {
-        "Scale": pytest.approx(DIM**-0.5),
-        "MaskFilterValue": -10000,
-        "MaskType": "NONE",
-        "HeadCount": HEADS,
-    }
-    assert agrees(made)
-    rows = attention(*map(beside, (Q, K, V)), outputs=[beside(y)], q_num_heads=HEADS, kv_num_heads=HEADS)
-    assert fields(rows) == fields(made)
-    assert agrees(rows)
-
-
 def test_heads_that_share_keys_are_counted_apart() -> None:
     y = attended(Q, *SHARED)
     four = attention(Q, *SHARED, outputs=[y])
@@ -72,25 +54,6 @@ def test_heads_that_share_keys_are_counted_apart() -> None:
         assert made.operator == "MULTIHEAD_ATTENTION1"
         assert (made.fields["QueryHeadCount"], made.fields["KeyValueHeadCount"]) == (HEADS, GROUPS)
         assert agrees(made)
-
-
-def test_a_scale_is_the_one_that_is_given() -> None:
-    made = attention(Q, K, V, outputs=[attended(Q, K, V, scale=0.0)], scale=0.0)
-    assert made.fields["Scale"] == 0
-    assert agrees(made)
-
-
-@pytest.mark.parametrize(
-    ("mask", "bias"),
-    [
-        (FLOATS, FLOATS),
-        (SHORT, np.concatenate([SHORT, np.full((HEADS, LENGTH, 2), -np.inf)], axis=2)),
-        (TRUE, hidden(~TRUE)),
-        (TRUE[0], hidden(~TRUE[0])),
-    ],
-)
-def test_a_mask_is_added_to_the_products(mask: Any, bias: Any) -> None:
-    assert agrees(attention(Q, K, V, mask, outputs=[attended(Q, K, V, bias)]))
 
 
 @pytest.mark.parametrize(
@@ -109,19 +72,6 @@ def test_places_hide_keys(attributes: Any, marks: Any) -> None:
     assert made.fields["RelativePositionBiasTensor"].strides[:2] == (0, 0)
     masked = attention(Q, K, V, FLOATS, outputs=[attended(Q, K, V, hidden(marks) + FLOATS)], **attributes)
     assert agrees(masked)
-
-
-def test_places_count_from_the_first_key_of_the_past_or_the_last_that_is_no_padding() -> None:
-    past_key, past_value = numbers(2, HEADS, 2, DIM), numbers(2, HEADS, 2, WIDTH)
-    keys, values = np.concatenate([past_key, K], axis=2), np.concatenate([past_value, V], axis=2)
-    y = attended(Q, keys, values, hidden(np.arange(COUNT + 2) > QUERY + 2))
-    made = attention(Q, K, V, None, past_key, past_value, outputs=[y, keys, values], is_causal=1)
-    assert agrees(made)
-    assert made.fields["OutputPresentKeyTensor"].values.tolist() == keys.tolist()
-    place = QUERY + LENGTHS[:, None, None, None] - LENGTH
-    marks = (place < KEY) | (LENGTHS[:, None, None, None] <= KEY)
-    y = attended(Q, K, V, hidden(marks))
-    assert agrees(attention(Q, K, V, None, None, None, LENGTHS, outputs=[y], is_causal=1))
 
 
 def test_keys_beyond_a_length_are_hidden() -> None:

@@ -17,65 +17,9 @@ OWN = "com.microsoft."
 X, VECTOR = zeros(2, 5, 32), zeros(32)
 
 
-def added(b: str, sizes: str) -> Desc:
-    whole = f"FLOAT32 {sizes}"
-    return Desc("ELEMENT_WISE_ADD", {"ATensor": whole, "BTensor": b, "OutputTensor": whole}, "1_0")
-
-
 # ---- embeddings
 
-IDS = zeros(2, 5, dtype="int32")
-MADE = "FLOAT32 1 2 5 32"
-
-
-def gathered(table: str, indices: str) -> Desc:
-    tensors = {"InputTensor": table, "IndicesTensor": indices, "OutputTensor": MADE}
-    return Desc("GATHER", {**tensors, "Axis": 2, "IndexDimensions": 2}, "3_0")
-
-
 WORDS, POSITIONS, SEGMENTS = (f"FLOAT32 1 1 {count} 32" for count in (100, 20, 3))
-SUM = added(MADE, "1 2 5 32")
-LAST = Desc(
-    "MEAN_VARIANCE_NORMALIZATION1",
-    {
-        "InputTensor": MADE,
-        "ScaleTensor": "FLOAT32 1 1 1 32",
-        "BiasTensor": "FLOAT32 1 1 1 32",
-        "OutputTensor": MADE,
-        "Axes": [3],
-        "NormalizeVariance": 1,
-        "Epsilon": 1e-12,
-    },
-    "4_0",
-)
-
-
-def filled(value: int) -> Desc:
-    fields = {"OutputTensor": "INT32 1 1 1 1", "ValueDataType": "INT32", "Value": value}
-    return Desc("FILL_VALUE_CONSTANT", fields, "2_1")
-
-
-def embedded(*more: Array | None, segments: bool = True) -> list[Desc]:
-    of_segments = (IDS, zeros(3, 32)) if segments else (None, None)
-    inputs = [IDS, of_segments[0], zeros(100, 32), zeros(20, 32), of_segments[1], VECTOR, VECTOR, *more]
-    return descs(f"{OWN}EmbedLayerNormalization", inputs, X, zeros(2, dtype="int32"))
-
-
-def test_words_positions_and_segments_are_added_and_normalized() -> None:
-    """Without positions the steps are counted; without a mask its lengths are zeros."""
-    steps = {"OutputTensor": "INT32 1 1 1 5", "ValueDataType": "INT32", "ValueStart": 0, "ValueDelta": 1}
-    assert embedded() == [
-        filled(0),
-        Desc("FILL_VALUE_SEQUENCE", steps, "2_1"),
-        gathered(WORDS, "INT32 1 1 2 5"),
-        gathered(POSITIONS, "INT32 1 1 2 5 by 0 0 0 1"),
-        gathered(SEGMENTS, "INT32 1 1 2 5"),
-        SUM,
-        SUM,
-        LAST,
-    ]
-
-
 # ---- groups
 
 

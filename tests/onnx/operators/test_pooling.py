@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from onnx_nodes import agrees, descs, floats, found, zeros
@@ -28,23 +26,6 @@ def test_pooling_with_dilations_needs_the_operators_that_have_them() -> None:
     for name, operator in (("AveragePool", "AVERAGE_POOLING1"), ("LpPool", "LP_POOLING1"), ("MaxPool", "MAX_POOLING2")):
         made = found(name, [X], X, kernel_shape=[2, 2], dilations=[2, 1])
         assert (made.operator, made.fields["Dilations"]) == (operator, [2, 1])
-
-
-@pytest.mark.parametrize(
-    ("type", "y", "attributes"),
-    [
-        ("AveragePool", [1.5, 3], {"kernel_shape": [2]}),
-        ("MaxPool", [2, 4], {"kernel_shape": [2]}),
-        ("LpPool", [3, 6], {"kernel_shape": [2], "p": 1}),
-        ("GlobalAveragePool", [7 / 3], {}),
-        ("GlobalMaxPool", [4], {}),
-        ("GlobalLpPool", [7], {"p": 1}),
-    ],
-)
-def test_one_dimension_of_places_becomes_two(type: str, y: list[float], attributes: Any) -> None:
-    made = found(type, [floats([[1, 2, 4]])], floats([y]), **attributes)
-    assert made.fields["InputTensor"].shape == (1, 1, 1, 3)
-    assert agrees(made)
 
 
 def test_maxima_that_are_counted_by_columns_are_those_of_exchanged_rows_and_columns() -> None:
@@ -75,9 +56,3 @@ def test_maxima_go_back_to_indices_in_the_output_or_nowhere() -> None:
     )
     with pytest.raises(Unmapped, match="do not count in its output"):
         found("MaxUnpool", [x, indices], zeros(1, 1, 5, 5), kernel_shape=[2, 2], strides=[2, 2])
-
-
-def test_regions_have_the_number_of_their_image() -> None:
-    made = found("MaxRoiPool", [X, zeros(3, 5)], zeros(3, 2, 2, 4), pooled_shape=[2, 4], spatial_scale=0.5)
-    assert (made.operator, made.fields["ROITensor"].shape) == ("ROI_POOLING", (1, 1, 3, 5))
-    assert (made.fields["PooledSize"], made.fields["SpatialScale"]) == ({"Height": 2, "Width": 4}, 0.5)

@@ -15,15 +15,6 @@ def text_of(part: PageSection) -> str:
     return text
 
 
-def test_there_is_room_in_full_until_it_is_taken_and_a_few_of_each_operator_always() -> None:
-    part = PageSection(full=10, rows=1000, least=2)
-    assert part.wants_full(told=5)
-    part.add_full("x" * 10)
-    assert not part.wants_full(told=5)
-    assert part.wants_full(told=1)
-    part.close()
-
-
 def test_rows_stand_in_the_lists_of_their_groups() -> None:
     part = PageSection(full=1000, rows=10_000)
     for name, group in (("a", GROUP), ("b", GROUP), ("c", GROUP._replace(reason="why <not>"))):
