@@ -13,6 +13,7 @@ import pytest
 from commandline import dmlcheck, json_of
 
 from dmlcheck.cli.selection import targets
+from dmlcheck.formats.find import each_once
 from dmlcheck.specs.load import data_folder
 
 CASE = "operator: ARGMAX\ndesc: {}\n"
@@ -32,6 +33,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def files(*paths: str) -> list[tuple[str, str | None]]:
     """Return the files and cases that paths stand for."""
     return [(target.name, target.case) for target in targets(paths)]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_is_read_once_however_often_it_is_given() -> None:
+    assert files("a.yaml", "./a.yaml", os.path.abspath("a.yaml"), "sub/../a.yaml") == [("a.yaml", None)]
+    assert files("a.yaml::x", "a.yaml::y", "a.yaml::x") == [("a.yaml", "x"), ("a.yaml", "y")]
+    assert files("a.yaml::x", "a.yaml") == [("a.yaml", None)]
+    assert files("missing.yaml", "missing.yaml") == [("missing.yaml", None)]
+    assert list(each_once(["a.yaml", "sub/c.yml", "./a.yaml"])) == ["a.yaml", "sub/c.yml"]
 
 
 @pytest.mark.parametrize(

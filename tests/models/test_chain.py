@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from node_graphs import float32, graph, node_of
 from run_models import one_input
 from whole_models import node
 
+from dmlcheck.comparison.records import OutputResult
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, node_cases
-from dmlcheck.models.chain import Chain, follow_node, is_of_sizes, known_arrays
+from dmlcheck.models.chain import Chain, NodeShare, follow_node, is_of_sizes, known_arrays
 from dmlcheck.models.node_verdict import Unjudged
 from dmlcheck.running.verdict import Limits
 
@@ -121,3 +123,11 @@ def test_a_node_that_is_not_computed_is_exact_if_it_gives_sizes() -> None:
     follow_node(chain, shape, Unjudged("not-mapped", "so"), {"s": np.array([2, 2])}, model)
     follow_node(chain, det, Unjudged("not-mapped", "so"), {"y": np.zeros((), np.float32)}, model)
     assert (chain.lost, chain.taken) == ({"y": "det is not computed: so"}, {})
+
+
+def test_the_shares_are_of_squared_relative_errors() -> None:
+    chain = Chain({}, Limits())
+    y = np.array([3.0, 4.0], np.float32)  # 25 in all
+    for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
+        chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})
+    assert chain.shares() == (NodeShare("second", pytest.approx(0.75)), NodeShare("first", pytest.approx(0.25)))

@@ -33,11 +33,6 @@ def _kept(step: Evaluated) -> Evaluated:
     return step._replace(outputs={name: (values.copy(), kind) for name, (values, kind) in step.outputs.items()})
 
 
-def printed(step: Evaluated) -> tuple[str, list[Any], str]:
-    ((name, (values, kind)),) = step.outputs.items()
-    return name, values.tolist(), kind
-
-
 def problems(step: Evaluated) -> list[tuple[str, str | None]]:
     return [(problem.rule, problem.pointer) for problem in step.diagnostics]
 

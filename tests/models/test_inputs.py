@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,11 @@ def test_inputs_that_are_no_tensors_have_no_random_values() -> None:
     made.graph.input.append(helper.make_tensor_sequence_value_info("s", 1, [1]))
     (finding,) = random_inputs(made, {}, 0).findings
     assert "the input s is sequence_type" in finding.message
+
+
+@pytest.mark.parametrize("data", [None, b"no archive", b"PK\x03\x04 and no more"])
+def test_a_file_that_cannot_be_read_is_said(data: bytes | None) -> None:
+    if data is not None:
+        Path("in.npz").write_bytes(data)
+    (finding,) = given_inputs(two_inputs(), "in.npz").findings
+    assert (finding.rule, finding.params["path"]) == ("file-not-found", "in.npz")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 from run_models import ROUNDED, RUNTIME, Runtime, onnx, perceptron, random, runtime
-from whole_models import model, node, save, tensor
+from whole_models import INT64, model, node, numbers, save, tensor
 
 from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import ModelRequest
@@ -221,3 +221,15 @@ def test_the_caller_is_few_calls_before_the_thread(size: int, most: int) -> None
     behind.finish()
     assert found == list(range(1, most + 1))
     behind.close()
+
+
+def test_indices_are_judged_though_directml_has_another_type_for_them(runtime: type[Runtime]) -> None:
+    nodes = [node("TopK", "x k", "v y", "top"), node("Neg", "v", "n", "neg")]
+    k = numbers("k", [2])
+    made = model(nodes, {"x": ["batch", 8]}, {"n": ["batch", 2]}, [k])
+    made.graph.output.append(tensor("y", ["batch", 2], INT64))
+    found = results(made)
+    assert runtime.calls
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
+        ["top", "neg", "output:n", "output:y"], "passed"
+    )

@@ -38,9 +38,6 @@ def given_by(implementation: Any) -> Computed | NoOutputs:
     return computed(DESC, INPUTS, ["OutputTensor"], implementation)
 
 
-FAILED, ERROR = "the implementation failed", "implementation-error"
-
-
 def test_memory_that_ends_is_not_a_failure_of_the_implementation() -> None:
     with pytest.raises(MemoryError):
         given_by(answering(MemoryError()))

@@ -264,14 +264,6 @@ def _children(pid: int) -> list[int]:
 # ---- shards
 
 
-def shards(count: int, *words: str) -> list[str]:
-    names = []
-    for index in range(1, count + 1):
-        names.append(f"shard{index}.json")
-        run("f", "--shard", f"{index}/{count}", "--json", names[-1], *words)
-    return names
-
-
 merge = partial(dmlcheck, "merge")
 
 

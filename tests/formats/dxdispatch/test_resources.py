@@ -75,6 +75,16 @@ def test_values_of_several_types_lie_one_after_the_other() -> None:
     assert found.data.tobytes() == b"\x01" + struct.pack("<f", 2) + b"\0\0\0"
 
 
+def test_a_buffer_has_whole_words_or_the_size_that_is_given() -> None:
+    bytes_3 = {"initialValues": [1, 2, 3], "initialValuesDataType": "UINT8"}
+    for more, size, start in (({}, 4, 0), ({"sizeInBytes": 10}, 10, 0), ({"initialValuesOffsetInBytes": 2}, 8, 2)):
+        found = filled({**bytes_3, **more})
+        assert found is not None
+        assert (found.data.size, found.filled) == (size, 3)
+        assert found.data[start : start + 3].tolist() == [1, 2, 3]
+        assert found.data.sum() == 6
+
+
 @pytest.mark.parametrize(
     ("resource", "expected"),
     [

@@ -31,6 +31,26 @@ def of(inputs: dict[str, Any], operators: list[Any] | None = None, expected: Any
     return read(page(graph(inputs, operators or [], expected)))
 
 
+@pytest.mark.parametrize(
+    ("data", "kind", "expected"),
+    [
+        ([0.1, -0.0], "float32", np.array([0.1, -0.0], np.float32)),
+        ([1.00048828125, 1.00146484375], "float16", np.array([1, 1.001953125], np.float16)),  # ties to even
+        ([65520, float("-inf")], "float16", np.array([np.inf, -np.inf], np.float16)),
+        (["18446744073709551615n", 0], "uint64", np.array([2**64 - 1, 0], np.uint64)),
+        ([-8, 7], "int4", np.array([-8, 7], np.int8)),
+        ([0, 15], "uint4", np.array([0, 15], np.uint8)),
+        (3, "int32", np.array([3, 3], np.int32)),  # a number fills the tensor
+    ],
+)
+def test_a_tensor_has_its_values_in_its_type(data: Any, kind: str, expected: np.ndarray[Any, Any]) -> None:
+    x = of({"x": tensor(data, 2, type=kind)}).inputs["x"]
+    assert (x.element, x.shape) == (kind.upper(), (2,))
+    assert x.values is not None
+    assert x.values.dtype == expected.dtype
+    assert x.values.tobytes() == expected.tobytes()
+
+
 def test_an_operator_is_called_with_tensors_and_values_in_order() -> None:
     """Keys of arguments say nothing; a missing argument is none, and text that no tensor has stays text."""
     called = {

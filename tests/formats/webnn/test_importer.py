@@ -146,6 +146,14 @@ def test_a_file_has_no_more_elements_than_are_written(monkeypatch: pytest.Monkey
     assert one.remarks == (f"left out: abs of two: {importer._TOO_MANY}",)
 
 
+def test_folders_are_searched_for_files_of_their_name() -> None:
+    Path("webnn/conformance_tests").mkdir(parents=True)
+    write_page(page(ABS), "webnn/conformance_tests/abs.https.any.js")
+    write_page(page(ABS), "webnn/conformance_tests/utils.js")
+    result = dmlcheck("import", "webnn", "webnn", "-o", "cases")
+    assert result.stdout == "webnn/conformance_tests/abs.https.any.js: 1 case imported to abs.yaml\n"
+
+
 @pytest.mark.parametrize("command", ["validate", "eval"])
 def test_other_commands_name_the_one_that_takes_the_file(command: str) -> None:
     result = dmlcheck(command, write_page(page(ABS)))

@@ -9,8 +9,6 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 
-X, Y = (TensorRef.of(np.array(values, np.float32)) for values in ([1, 4], [1, 2]))
-
 
 def test_what_the_operator_does_not_take_is_refused() -> None:
     whole = TensorRef.of(np.array([1, 4], np.int32))

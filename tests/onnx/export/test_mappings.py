@@ -90,6 +90,13 @@ def test_a_model_of_every_data_type_passes_the_full_check_or_is_inexpressible(op
     assert checked, reasons
 
 
+def test_graphs_of_the_simplest_operators_are_one_node_without_constants() -> None:
+    for operator, own in (("ELEMENT_WISE_ADD", "Add"), ("ACTIVATION_RELU", "Relu"), ("ELEMENT_WISE_TANH", "Tanh")):
+        graph = build(next(valid_descs(operator)))
+        assert [node.type for node in graph.nodes] == [own]
+        assert not graph.constants
+
+
 def test_an_operator_without_a_counterpart_is_named() -> None:
     inputs = {A: of("FLOAT32", 1, 2), B: of("FLOAT32", 1, 2)}
     with pytest.raises(Inexpressible, match="ONNX has no operator for DML_OPERATOR_ELEMENT_WISE_ATAN_YX"):

@@ -49,3 +49,8 @@ def test_an_index_is_one_beside_others_too_and_a_part_of_sizes_is_not_all_of_the
 @pytest.mark.parametrize("inputs", ["c i other", "c other i"])
 def test_an_index_passes_through_a_choice(inputs: str) -> None:
     assert use(node("Where", inputs, "a"), node("Gather", "table a", "y")).most == 7
+
+
+def test_lengths_of_attention_are_known() -> None:
+    made = node("GroupQueryAttention", "q k v past pv i total", "y", domain="com.microsoft")
+    assert use(made) == Use(length="last", past="past", new=("k", "q"))

@@ -11,7 +11,7 @@ from whole_models import node, save
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import ModelNode, nodes_and_fusions
 
-helper = pytest.importorskip("onnx.helper")
+pytest.importorskip("onnx.helper")
 
 pytestmark = pytest.mark.usefixtures("folder")
 

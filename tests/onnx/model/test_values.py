@@ -106,6 +106,26 @@ def test_what_would_be_large_is_not_computed_first(monkeypatch: pytest.MonkeyPat
     assert (results(made, inputs, value(1025)), evaluated) == ([], [1])
 
 
+@pytest.mark.parametrize(
+    ("operator", "place", "left"),
+    [
+        ("SequenceErase", 0, [3]),
+        ("SequenceErase", -1, [2]),
+        ("SequenceErase", 2, None),  # which ONNX does not allow: there are two
+        ("SequenceErase", -3, None),
+        ("SequenceInsert", 0, [5, 2, 3]),
+        ("SequenceInsert", -1, [2, 5, 3]),
+        ("SequenceInsert", 2, [2, 3, 5]),
+        ("SequenceInsert", 3, None),
+    ],
+)
+def test_a_sequence_changes_at_a_place_that_it_has(operator: str, place: int, left: list[int] | None) -> None:
+    sequence, at = Value(None, parts=(value(2), value(3))), of_numbers(np.array(place))
+    inputs = [sequence, value(5), at] if operator == "SequenceInsert" else [sequence, at]
+    made = sequence_parts(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
+    assert (None if made is None else [part.sizes for part in made]) == (left and [(size,) for size in left])
+
+
 def test_a_sequence_has_a_number_of_parts_that_are_followed() -> None:
     full = Value(None, parts=(value(1),) * 256)
     assert sequence_parts(node("SequenceConstruct", "x", "s"), full.parts or ()) == full.parts

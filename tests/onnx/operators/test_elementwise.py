@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import agrees, fields, floats, found, node, zeros
+from onnx_nodes import agrees, fields, floats, found, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3)
 
@@ -101,10 +100,3 @@ def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
     assert agrees(made)
     large = found("Pow", [floats(1), np.array([2**40], dtype)], floats(1))
     assert large.fields["ExponentTensor"].dtype == dtype
-
-
-# ---- of any number of inputs
-
-
-def operators(name: str, inputs: list[Any], output: Any, **attributes: Any) -> list[str]:
-    return [made.operator for made in provider_steps(node(name, inputs, output, **attributes))]

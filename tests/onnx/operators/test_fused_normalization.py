@@ -14,12 +14,9 @@ from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 OWN = "com.microsoft."
-X, VECTOR = zeros(2, 5, 32), zeros(32)
+VECTOR = zeros(32)
 
 
-# ---- embeddings
-
-WORDS, POSITIONS, SEGMENTS = (f"FLOAT32 1 1 {count} 32" for count in (100, 20, 3))
 # ---- groups
 
 

@@ -56,3 +56,9 @@ def test_maxima_go_back_to_indices_in_the_output_or_nowhere() -> None:
     )
     with pytest.raises(Unmapped, match="do not count in its output"):
         found("MaxUnpool", [x, indices], zeros(1, 1, 5, 5), kernel_shape=[2, 2], strides=[2, 2])
+
+
+def test_regions_have_the_number_of_their_image() -> None:
+    made = found("MaxRoiPool", [X, zeros(3, 5)], zeros(3, 2, 2, 4), pooled_shape=[2, 4], spatial_scale=0.5)
+    assert (made.operator, made.fields["ROITensor"].shape) == ("ROI_POOLING", (1, 1, 3, 5))
+    assert (made.fields["PooledSize"], made.fields["SpatialScale"]) == ({"Height": 2, "Width": 4}, 0.5)

@@ -10,7 +10,7 @@ from dmlcheck.onnx.descs.node import Unmapped
 
 RANDOM = np.random.default_rng(7)
 X, SKIP = (RANDOM.standard_normal((2, 3, 3, 8)).astype(np.float32) for _ in range(2))
-SCALE, SHIFT, BIAS = (RANDOM.standard_normal(8).astype(np.float32) for _ in range(3))
+SCALE, SHIFT = (RANDOM.standard_normal(8).astype(np.float32) for _ in range(2))
 
 
 def test_a_skip_of_vectors_is_added_to_all_pixels() -> None:
