@@ -36,6 +36,7 @@ from dmlcheck.validation.conditions import of_values
 
 BLOCK, BLOCKS = 8, (8, 4, 1)  # elements of a block along the last axes, and along the axis before those
 
+_ZERO, _ONE = np.float32(0), np.float32(1)  # with numbers of Python, NumPy 1.26 makes FLOAT64 of FLOAT32
 AlongAxis = Callable[[Array, int, Array, Any, bool, int], Array]
 
 
@@ -109,12 +110,9 @@ def _lower(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, _: i
     return np.take(x, clamped(at, x.shape[axis]), axis)
 
 
-_UNIT = np.float32([0, 1])  # FLOAT32, so that NumPy 1.26 keeps it, too
-
-
 def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, block: int) -> Array:  # noqa: FBT001
     is_first = np.arange(scaled.size) % block == 0
-    at = np.floor(scaled - np.where(is_first, np.clip(offset, *_UNIT), offset))
+    at = np.floor(scaled - np.where(is_first, np.clip(offset, _ZERO, _ONE), offset))
     low, high = (np.take(x, clamped(index, x.shape[axis]), axis) for index in (at, at + 1))
     part = with_ones_after(scaled - offset - at, x.ndim - axis - 1)
     found: Array = low if is_still else low + (high - low) * part
