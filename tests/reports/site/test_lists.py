@@ -86,6 +86,9 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
         ("D2", "1.8.2", None),
         ("D3", None, "Intel(R) Iris(R) Xe"),
         ("D4", None, None),
+        ("D5", None, None),
+        ("D6", "1.15.0", None),
+        ("D7", None, None),
     ]
 
 

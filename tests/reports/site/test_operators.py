@@ -52,6 +52,15 @@ def test_an_expression_of_a_deviation_is_code() -> None:
         "`GroupCount > 1 and len(InputTensor.Sizes) == 4`",
         "DataType is FLOAT32, and `InputTensor.Sizes == (4, 16, 32, 32) and FilterTensor.Sizes == (16, 16, 3, 3)`",
         "`FusedActivation.spec.short == 'ACTIVATION_RELU'`, and elements where `(expected == 0) & ~finite`",
+        (
+            "`FusedActivation.spec.short == 'ELEMENT_WISE_CLIP' and FusedActivation['Min'] > FusedActivation['Max']`,"
+            " and elements where `expected == expected`"
+        ),
+        (
+            "`FusedActivation.spec.short == 'ACTIVATION_SOFTPLUS' and FusedActivation['Steepness'] == 0`,"
+            " and elements where `actual >= 0`"
+        ),
+        "elements where `~isfinite(actual) & may_overflow()`",
     ]
 
 
