@@ -485,9 +485,10 @@ def beyond_whole(seen: Seen) -> Any:
 
 
 def products_beyond_type(seen: Seen) -> Any:
-    """Whether a sum of products of two matrices may be infinite before Alpha, if not after it."""
-    a, b = (np.nanmax(np.abs(seen.inputs[name].astype(np.float64))) for name in ("ATensor", "BTensor"))
-    return a * b * max(seen.inputs["ATensor"].shape[-2:]) > seen.most
+    """Whether a sum of products of the first two inputs may be infinite on the way."""
+    first, second = list(seen.inputs.values())[:2]
+    a, b = (np.abs(each[np.isfinite(each)]).max(initial=0).astype(np.float64) for each in (first, second))
+    return a * b * min(first.size, second.size) > seen.most
 
 
 def leaves_range(seen: Seen) -> Any:
@@ -757,9 +758,14 @@ KNOWN = [
     ),
     *(
         Known(
-            program, "GEMM", ("FLOAT32",), "multiplies by Alpha last, where the sum is infinite", products_beyond_type
+            program,
+            operator,
+            ("FLOAT32",),
+            "adds in FLOAT32 and multiplies by Alpha last, where a sum is infinite on the way",
+            products_beyond_type,
         )
         for program in PROGRAMS
+        for operator in ("CONVOLUTION", "GEMM")
     ),
     *(
         Known(

@@ -67,6 +67,15 @@ def test_an_expression_of_a_deviation_is_code() -> None:
         "`GroupCount > 1 and len(InputTensor.Sizes) == 4`",
         "DataType is FLOAT32, and `InputTensor.Sizes == (4, 16, 32, 32) and FilterTensor.Sizes == (16, 16, 3, 3)`",
         "`FusedActivation.spec.short == 'ACTIVATION_RELU'`, and elements where `(expected == 0) & ~finite`",
+        (
+            "`FusedActivation.spec.short == 'ELEMENT_WISE_CLIP' and FusedActivation['Min'] > FusedActivation['Max']`,"
+            " and elements where `expected == expected`"
+        ),
+        (
+            "`FusedActivation.spec.short == 'ACTIVATION_SOFTPLUS' and FusedActivation['Steepness'] == 0`,"
+            " and elements where `actual >= 0`"
+        ),
+        "elements where `~isfinite(actual) & may_overflow()`",
     ]
 
 
@@ -229,6 +238,9 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
         ("D2", "1.8.2", None),
         ("D3", None, "Intel(R) Iris(R) Xe"),
         ("D4", None, None),
+        ("D5", None, None),
+        ("D6", "1.15.0", None),
+        ("D7", None, None),
     ]
 
 
