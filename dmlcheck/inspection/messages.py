@@ -197,12 +197,15 @@ def _late(message: Message, text: str) -> Iterator[MessageSource]:
 
 
 def _refused(message: Message, operators: tuple[str, ...]) -> Iterator[MessageSource]:
-    """Yield the descs that DirectML refuses with an error code after CreateOperator took them."""
+    """Yield the descs that DirectML refuses with an error code after CreateOperator took them.
+
+    Those that a single device refuses are only of texts that name their operator: most users have other devices.
+    """
     codes = [f"0x{pattern[:8]}" for pattern in message.patterns] if message.is_code else []
     for spec in map(load_spec, (operators or operator_names()) if codes else ()):
         for row in spec.known_deviations:
-            if row.refusal in codes:
-                yield MessageSource(spec.short, row.text)
+            if row.refusal in codes and (operators or row.device is None):
+                yield MessageSource(spec.short, row.text if row.device is None else f"on {row.device}: {row.text}")
 
 
 def _fields(spec: OperatorSpec, name: str) -> Iterator[str]:

@@ -19,18 +19,18 @@ _EVERY_ELEMENT = "expected == expected"  # as rows mark it
 # What an expression over values calls them, besides the names of inputs.
 _VALUES = {"expected", "finite", "may_overflow", "x"}
 _RUN = "seen with DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29"
-_SOURCE = "its source does not read it; this was not run"
+_SOURCE = "by its source; this was not run"
 
 
-class Unread(str):
-    """The text of a deviation that is known from the provider's source alone: it does not read something."""
+class Unrun(str):
+    """The text of a deviation that is known from the provider's source alone."""
 
     __slots__ = ()
 
 
 def of_provider(text: str) -> Deviation:
     """Return a deviation of ONNX Runtime's DirectML provider, which it has on any device."""
-    return Deviation(text, _RELEASE, _SOURCE if isinstance(text, Unread) else _RUN)
+    return Deviation(text, _RELEASE, _SOURCE if isinstance(text, Unrun) else _RUN)
 
 
 def known_deviations(

@@ -384,6 +384,12 @@ def test_an_operator_that_the_text_names_is_the_only_one() -> None:
     assert {label for label, _ in origins(f"DML_OPERATOR_JOIN: {TYPES}")} == {"JOIN/C2"}
 
 
+def test_a_loss_of_one_device_is_only_told_of_the_operator_that_the_text_names() -> None:
+    assert origins("887A0005") == []
+    ((operator, text),) = origins("887A0005 in DML_OPERATOR_ROI_ALIGN_GRAD")
+    assert (operator, text.startswith("on llvmpipe: The device is lost")) == ("ROI_ALIGN_GRAD", True)
+
+
 def test_a_tensor_that_no_operator_has_leads_nowhere() -> None:
     assert origins(RANK.replace("'A'", "'Nowhere'")) == []
 

@@ -12,6 +12,7 @@ from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.tensors import ranked, unsigned
 from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, window
 from dmlcheck.onnx.operators.row import Row, is_set
+from dmlcheck.validation.deviations import Unrun
 
 
 def _pool(operator: str, node: OnnxNode, *, is_global: bool = False) -> list[Counterpart]:
@@ -35,6 +36,33 @@ def _pool(operator: str, node: OnnxNode, *, is_global: bool = False) -> list[Cou
 
 
 _DILATED = {"AVERAGE_POOLING": "AVERAGE_POOLING1", "LP_POOLING": "LP_POOLING1", "MAX_POOLING": "MAX_POOLING2"}
+
+
+def _average(node: OnnxNode) -> list[Counterpart]:
+    """Average windows; padding that counts does so as far as it goes, not beyond it."""
+    if not _is_beyond_padding(node):
+        return _pool("AVERAGE_POOLING", node)
+    x = node.input(0)
+    ends = window(node, x, list(node.get("kernel_shape")))
+    before, after = ([0, 0, *ends[name]] for name in ("StartPadding", "EndPadding"))
+    full = x.like([size + first + last for size, first, last in zip(x.shape, before, after, strict=True)])
+    added = {"PaddingMode": "CONSTANT", "PaddingValue": 0, "StartPadding": before, "EndPadding": after}
+    inner = node.with_attributes(pads=[0] * (2 * x.ndim - 4), auto_pad="NOTSET", count_include_pad=0)
+    averages = _pool("AVERAGE_POOLING", inner._replace(inputs=(full,)))
+    return [padded(Counterpart("PADDING", {"InputTensor": x, "OutputTensor": full, **added})), *averages]
+
+
+def _is_beyond_padding(node: OnnxNode) -> bool:
+    """Whether padding counts in an average, and the last window of a dimension reaches beyond it."""
+    if not (node.get("ceil_mode", 0) and node.get("count_include_pad", 0)):
+        return False
+    x, sizes = node.input(0), list(node.get("kernel_shape"))
+    ends = window(node, x, sizes)
+    places = by_dimension(x, node.output().shape[2:], sizes, *(ends[name] for name in ENDS))
+    return any(
+        (count - 1) * step + (width - 1) * gap + 1 > size + first + last
+        for size, count, width, step, gap, first, last in places
+    )
 
 
 def _largest(node: OnnxNode) -> list[Counterpart]:
@@ -85,8 +113,19 @@ def _deviation(node: OnnxNode) -> str | None:
     if all((count - 1) * step < size + first for size, count, step, first in places):
         return None
     return (
-        "a MaxPool with ceil_mode gives one element more than ONNX, for a window that begins in the padding at the end"
+        f"{node.type} with ceil_mode gives one element more than ONNX, for a window that begins in the "
+        "padding at the end"
     )
+
+
+def _deviation_of_source(node: OnnxNode) -> str | None:
+    """Return the same mistake of other pools, or that of an average whose last window reaches beyond the padding."""
+    more = _deviation(node)
+    if more is not None:
+        return Unrun(more)
+    if node.type != "AveragePool" or not _is_beyond_padding(node):
+        return None
+    return Unrun("with ceil_mode and count_include_pad, AveragePool counts elements beyond the padding too")
 
 
 def _query_max_pool(node: OnnxNode) -> str | None:
@@ -129,11 +168,17 @@ def _global(operator: str) -> Row:
 
 
 OPERATORS: dict[str, Row] = {
-    "AveragePool": Row(partial(_pool, "AVERAGE_POOLING"), provider=partial(_pool_of_provider, "AVERAGE_POOLING")),
+    "AveragePool": Row(
+        exact=_average, provider=partial(_pool_of_provider, "AVERAGE_POOLING"), deviation=_deviation_of_source
+    ),
     "GlobalAveragePool": _global("AVERAGE_POOLING"),
     "GlobalLpPool": _global("LP_POOLING"),
     "GlobalMaxPool": _global("MAX_POOLING"),
-    "LpPool": Row(partial(_pool, "LP_POOLING"), provider=partial(_pool_of_provider, "LP_POOLING")),
+    "LpPool": Row(
+        partial(_pool, "LP_POOLING"),
+        provider=partial(_pool_of_provider, "LP_POOLING"),
+        deviation=_deviation_of_source,
+    ),
     "MaxPool": Row(
         exact=_largest,
         provider=partial(_pool_of_provider, "MAX_POOLING"),

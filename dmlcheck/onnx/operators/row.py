@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlcheck.graphs.tensors import Array
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode
-from dmlcheck.validation.deviations import Unread
+from dmlcheck.validation.deviations import Unrun
 
 Maker = Callable[[OnnxNode], list[Counterpart]]
 Query = Callable[[OnnxNode], "str | None"]
@@ -68,9 +68,9 @@ def is_set(node: OnnxNode, *attributes: str) -> str | None:
     return None if name is None else not_taken(node, f"of {name} {node.get(name)}")
 
 
-def unread(node: OnnxNode, *names: str) -> Unread | None:
+def unread(node: OnnxNode, *names: str) -> Unrun | None:
     """Return the deviation of a provider that reads neither of some attributes and inputs, None without any."""
-    return Unread(f"it does not read {' and '.join(names)} of {node.type}") if names else None
+    return Unrun(f"it does not read {' and '.join(names)} of {node.type}") if names else None
 
 
 def is_given(node: OnnxNode, index: int) -> bool:

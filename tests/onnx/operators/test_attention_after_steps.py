@@ -207,4 +207,4 @@ def test_later_keys_are_not_hidden_by_the_provider(length: int, causal: int, *, 
     x = TensorRef("FLOAT32", (1, length, HIDDEN))
     found = deviation_of(node_of(MULTI_HEAD, [x, x, x], x, num_heads=HEADS, unidirectional=causal))
     assert (found is not None) == is_known
-    assert found is None or of_provider(found).source == "its source does not read it; this was not run"
+    assert found is None or of_provider(found).source == "by its source; this was not run"
