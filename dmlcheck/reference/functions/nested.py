@@ -34,9 +34,11 @@ class Nested(NamedTuple):
 
     def _of_numbers(self, x: Any) -> Any:
         found = self._of_held(stored(x, self.data_type))
+        if isinstance(x, Ball) and x.arithmetic.has_overflows:
+            return unmeasured(found)  # nothing bounds what is made of an overflow, or of what follows from one
         beyond = is_beyond(self.data_type, x)
-        if not beyond.any() or (isinstance(x, Ball) and x.arithmetic.has_overflows):
-            return found  # which nothing bounds where an operand is beyond the type, and overflows are asked for
+        if not beyond.any():
+            return found
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
         ways = found, self._of_held(infinite)
         return any_of(*(ways if self.is_step else ways[::-1]))
