@@ -309,15 +309,20 @@ def _leaky(node: OnnxNode) -> list[Counterpart]:
     return through_float(node, *zeros, "ACTIVATION_LEAKY_RELU", Alpha=shortest(node.get("alpha", 0.01)))
 
 
+def _as_floats(node: OnnxNode, *indices: int) -> tuple[list[Counterpart], list[TensorRef]]:
+    """Return the steps that dequantize inputs, each of which its scale and its zero point follow, and the results."""
+    inputs = ((index, node.input(index)) for index in indices)
+    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in inputs]
+    return [first for first, _ in given], [floats for _, floats in given]
+
+
 def _multiplied(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR of both factors, MULTIPLY, QUANTIZE_LINEAR."""
     output = node.output()
-    factors = ((index, node.input(index)) for index in (0, 3))
-    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in factors]
-    before, parts = zip(*given, strict=True)
+    before, (left, right) = _as_floats(node, 0, 3)
     made = TensorRef("FLOAT32", output.shape)
     last = scaled("QUANTIZE", made, node.input(6), zero_of(node, 7, output), output)
-    return [*before, pair("MULTIPLY", parts[0], parts[1], made), last]
+    return [*before, pair("MULTIPLY", left, right, made), last]
 
 
 def _softmax(node: OnnxNode) -> list[Counterpart]:
@@ -335,11 +340,9 @@ _OF_ONE_AXIS = 13  # the opset from which on Softmax is
 def _choice(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR of both sides, IF, QUANTIZE_LINEAR."""
     output = node.output()
-    sides = [(index, node.input(index)) for index in (1, 4)]
-    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in sides]
-    before, parts = zip(*given, strict=True)
+    before, sides = _as_floats(node, 1, 4)
     made = TensorRef("FLOAT32", output.shape)
-    tensors = dict(zip(("ConditionTensor", "ATensor", "BTensor"), (node.input(0), *parts), strict=True))
+    tensors = dict(zip(("ConditionTensor", "ATensor", "BTensor"), (node.input(0), *sides), strict=True))
     fields = {name: repeated(x, output.shape) for name, x in tensors.items()}
     last = scaled("QUANTIZE", made, node.input(7), zero_of(node, 8, output), output)
     return [*before, step("ELEMENT_WISE_IF", **fields, OutputTensor=made), last]
