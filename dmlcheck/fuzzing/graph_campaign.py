@@ -36,9 +36,9 @@ from dmlcheck.fuzzing.reducing import Reducing, Weight, reduced
 from dmlcheck.fuzzing.trials import Bench
 from dmlcheck.graphs.compute import run_steps
 from dmlcheck.graphs.records import Step
+from dmlcheck.models.bisect import Group, Smallest
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution, implementation_of
-from dmlcheck.models.smallest_group import Group, Smallest
 from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.onnx.proto import model_proto

@@ -16,8 +16,7 @@ from dmlcheck.reports.diagnostics import LineOf
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_element, worst_output
-from dmlcheck.reports.html.parts import Group, PageSection
-from dmlcheck.reports.html.templates import Markup, escape, file_text, fill, joined, plain
+from dmlcheck.reports.html.templates import Group, Markup, PageSection, escape, file_text, fill, joined, plain
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, is_failure, kind_of, level_text
 from dmlcheck.reports.style import styled

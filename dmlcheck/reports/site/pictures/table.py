@@ -9,8 +9,7 @@ from typing import NamedTuple
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.reports.site.example import Grid, with_minus_signs
-from dmlcheck.reports.site.pictures.calculations import Asked, copied, in_words, value_of
-from dmlcheck.reports.site.pictures.influence import Place, influences
+from dmlcheck.reports.site.pictures.influence import Asked, Place, copied, in_words, influences, value_of
 from dmlcheck.reports.site.pictures.reads import (
     WIDEST,
     Mark,
