@@ -139,20 +139,15 @@ def _level_dict(level: str) -> dict[str, Any]:
 _LIMITS = ("at_least", "at_most", "between", "one_of", "value", "axes_within", "operators")
 
 
-def _limits(spec: OperatorSpec, field: Field) -> list[dict[str, Any]]:
-    """Return the limits of a field's value by its constraints: a label, a word and its argument each."""
-    rows = (row for row in spec.constraints if row.word in _LIMITS and field.name in row.args)
-    return [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows]
-
-
 def _field_dict(field: Field, spec: OperatorSpec, about: AboutOperator) -> dict[str, Any]:
     """Return a field; a count may be left out of a desc, as it follows from its array."""
+    rows = (row for row in spec.constraints if row.word in _LIMITS and field.name in row.args)
     return {
         "name": field.name,
         "kind": field.kind,
         "type": field.type,
         "c_type": c_type(field),
-        "limits": _limits(spec, field),
+        "limits": [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows],
         "typical": about.typical.get(field.name),
         "optional": field.optional or bool(field.counts),
         "about": field.about,
