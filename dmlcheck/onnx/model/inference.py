@@ -140,7 +140,7 @@ def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping
     from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = schema_of_node(node, of.opsets)
-    if schema is None or schema.deprecated or node.op_type == _OF_SEQUENCE:
+    if schema is None or schema.deprecated or node.op_type in (_OF_SEQUENCE, *MISJUDGED):
         return own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}
@@ -186,7 +186,7 @@ def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None
     """
     for name, value in zip(node.output, outputs, strict=True):
         problem = contradiction(value, of.declared.get(name), is_last=name in of.outputs) if name else None
-        if problem is not None and node.op_type not in MISJUDGED:
+        if problem is not None:
             return f"its output {name} is {problem}"
     return None
 
