@@ -62,7 +62,7 @@ def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[V
     if broken is not None:
         raise Unmapped(broken)
     inputs = [scope[input] for input in node.input]
-    return inputs, _outputs(node, of, inputs)
+    return inputs, outputs_of(node, of, inputs)
 
 
 def type_of(node: Any) -> str:
@@ -118,7 +118,7 @@ def _unknown(operator: str, opset: int) -> str | None:
     return f"ONNX has no operator {operator} in opset {opset}" + (f", but from {first} on" if first > opset else "")
 
 
-def _outputs(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
+def outputs_of(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Unmapped where onnx finds it wrong."""
     types = types_of_outputs(node, of, inputs)
     parts = None if node.domain else sequence_parts(node, inputs)
