@@ -5,7 +5,7 @@
 # are columns; the rows after these stay as they are, for any k. Lower triangles and wide matrices are right.
 #
 # Version: opencv-python-headless 5.0.0.93 (2026-07), beside onnx 1.23.2.
-# Documented: ONNX, operator Trilu-14: the upper triangle retains the elements on and above a diagonal, all others are 0.
+# Documented: ONNX, operator Trilu-14: the upper triangle retains the elements on and above a diagonal, the rest is 0.
 # Seen: 2026-11-30. Needs Python 3.11 or newer.
 set -euo pipefail
 work=$(mktemp -d)
