@@ -145,7 +145,7 @@ class _Chosen:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out the cases of other shards; other tests run in each."""
-        from dmlcheck.running.events import digest_of_ids, in_shard
+        from dmlcheck.running.events import digest, digest_of, in_shard
 
         cases = [item for item in items if isinstance(item, CaseItem) and item.is_of_set]
         for ordinal, item in enumerate(cases):
@@ -155,7 +155,7 @@ class _Chosen:
         if others:
             config.hook.pytest_deselected(items=list(others))
             items[:] = [item for item in items if item not in others]
-        chosen = [len(cases) - len(others), digest_of_ids(item.case_id for item in cases)]
+        chosen = [len(cases) - len(others), digest_of([digest(item.case_id for item in cases)])]
         config.stash[_CHOSEN] = chosen
         getattr(config, "workeroutput", {})[_CHOSEN_THERE] = chosen
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dmlcheck import load_cases
 from dmlcheck.cases.records import Case
-from dmlcheck.inspection.about_checks import example
+from dmlcheck.inspection.selfcheck import example
 from dmlcheck.specs.about import load_about
 
 CASES = Path(__file__).parent.parent / "cases"

@@ -18,7 +18,7 @@ REASONS = {
     "descs/fields.py": "examples in messages",
     "drawing/draft.py": "a desc for each operator that another one may hold",
     "drawing/values.py": "what asks for NaN and infinity gets them, and numbers of quantization are told by its name",
-    "formats/dxdispatch/descs.py": "what DxDispatch lacks",
+    "formats/dxdispatch/exporter.py": "what DxDispatch lacks",
     "formats/webnn/": "operators of WebNN as operators of DirectML",
     "onnx/descs/": "nodes of ONNX as ONNX Runtime's DirectML provider makes operators of them",
     "onnx/export/": "operators of DirectML as nodes of ONNX",

@@ -158,7 +158,7 @@ def _check_counts(path: str, report: dict[str, Any]) -> None:
 def _check_case_set(shards: list[_Shard]) -> None:
     """Refuse shards that do not hold, each case once, the case set of their digest."""
     held = (digest(case["id"] for case in shard.report["cases"]) for shard in shards)
-    if digest_of(list(held)) != shards[0].report["digest"]:
+    if digest_of(held) != shards[0].report["digest"]:
         paths = ", ".join(shard.path for shard in shards[:_MOST_NAMED])
         raise ReportError(f"{paths}: not the cases of the run: their ids do not add up to its digest")
 

@@ -392,7 +392,7 @@ def _run_of(
     cases = Execution(asked, plan, options.jobs or usual_jobs(asked, plan))
     if not models:
         return cases
-    from dmlcheck.models.found import WithModels
+    from dmlcheck.models.run import WithModels
 
     return WithModels(cases, models, plan)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.write import without_counts
+from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.drawing.draft import Raw
 from dmlcheck.drawing.fitted import cut
-from dmlcheck.drawing.graphs import LEAST, DrawnGraph, DrawnStep, drawn_graph
+from dmlcheck.drawing.graphs import LEAST, DrawnGraph, DrawnStep, drawn_graph, suits
 from dmlcheck.drawing.shrink import (
     ShrinkStep,
     counts_in,
@@ -25,23 +26,131 @@ from dmlcheck.drawing.shrink import (
 )
 from dmlcheck.drawing.simpler_values import weight_of as weight_of_values
 from dmlcheck.folders.export_folder import Folder, free_name
-from dmlcheck.formats.find import FOUND_GRAPH, Target
+from dmlcheck.formats.find import FOUND_GRAPH, Target, inputs_file_of
 from dmlcheck.formats.registry import opened
 from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer, answer_of
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
-from dmlcheck.fuzzing.drawn_models import MODEL, inputs_of, is_expressible, model_of, operators_of, save, values_of
 from dmlcheck.fuzzing.finding_files import FORM, FindingFiles, FindingSource, KnownFindings
 from dmlcheck.fuzzing.reduce_case import NotReducible, start_of
 from dmlcheck.fuzzing.reducing import Reducing, Weight, reduced
 from dmlcheck.fuzzing.trials import Bench
+from dmlcheck.graphs.compute import run_steps
+from dmlcheck.graphs.records import Step
+from dmlcheck.models.bisect import Group, Smallest
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution, implementation_of
-from dmlcheck.models.smallest_group import Group, Smallest
-from dmlcheck.onnx.export.records import Inexpressible
+from dmlcheck.onnx.export.mappings import build, mappings
+from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import ERRORED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import short_operator
 from dmlcheck.specs.records import INPUT, OUTPUT
+from dmlcheck.values.layouts import to_bytes
+
+# ---- random graphs as ONNX models with inputs
+
+MODEL = "model.onnx"
+
+
+@cache
+def operators_of(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the given operators that may be steps of a graph, and that ONNX has."""
+    return tuple(name for name in names if short_operator(name) in mappings() and suits(load_spec(name)))
+
+
+def is_expressible(desc: OperatorDesc) -> bool:
+    """Whether ONNX can express a desc exactly."""
+    try:
+        model_proto(build(desc))
+    except Inexpressible:
+        return False
+    return True
+
+
+def model_of(drawn: DrawnGraph) -> Any:
+    """Return a graph as an onnx.ModelProto."""
+    parts = [_renamed(build(step.desc), step.reads, step.writes, f"s{at}_") for at, step in enumerate(drawn.steps)]
+    read = {name for step in drawn.steps for name in step.reads.values()}
+    made = {step.writes: step.desc for step in drawn.steps}
+    outputs = [value for part in parts for value in part.outputs if value.name not in read]
+    between = [value for part in parts for value in (*part.values, *part.outputs) if value not in outputs]
+    return model_proto(
+        ExportedGraph(
+            "graph",
+            max(part.opset for part in parts),
+            tuple(node for part in parts for node in part.nodes),
+            tuple(
+                GraphValue(name, tensor.data_type, tensor.sizes)
+                for name, tensor in drawn.inputs.items()
+                if name in read
+            ),
+            tuple(value for value in outputs if value.name in made),
+            tuple(constant for part in parts for constant in part.constants),
+            tuple(between),
+        )
+    )
+
+
+def _renamed(graph: ExportedGraph, reads: Any, writes: str, prefix: str) -> ExportedGraph:
+    """Return the graph of a step with the names that its tensors have in the whole."""
+    names = {**dict(reads), graph.outputs[0].name: writes, "": ""}
+
+    def name(old: str) -> str:
+        return str(names.get(old, prefix + old))
+
+    return graph._replace(
+        nodes=tuple(
+            ExportedNode(node.type, tuple(map(name, node.inputs)), tuple(map(name, node.outputs)), node.attributes)
+            for node in graph.nodes
+        ),
+        outputs=tuple(value._replace(name=name(value.name)) for value in graph.outputs),
+        constants=tuple(
+            Initializer(one.value._replace(name=name(one.value.name)), one.elements) for one in graph.constants
+        ),
+        values=tuple(value._replace(name=name(value.name)) for value in graph.values),
+    )
+
+
+def inputs_of(drawn: DrawnGraph, seed: int, number: int) -> dict[str, Any]:
+    """Return values for the tensors that a graph is given."""
+    import numpy as np
+
+    from dmlcheck.drawing.values import plain
+
+    generator = np.random.Generator(np.random.PCG64([seed, number]))
+    return {name: plain(generator, tensor, "normal") for name, tensor in drawn.inputs.items()}
+
+
+def values_of(drawn: DrawnGraph, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reference engine's values of the outputs of a graph's steps by name, without any it cannot compute."""
+    made = {step.writes: step.desc.tensors(OUTPUT)[0].label for step in drawn.steps}
+    steps = tuple(
+        Step(name, step.desc, step.reads, {made[name]: name}) for step in drawn.steps for name in [step.writes]
+    )
+
+    def load(name: str, tensor: TensorDesc) -> Checking[Any]:
+        yield from ()
+        return to_bytes(tensor, inputs[name])
+
+    results, _ = collected(run_steps(steps, made, load))
+    return {name: output.values for name, output in results.outputs.items()}
+
+
+def save(model: Any, values: Mapping[str, Any], folder: str) -> tuple[str, str]:
+    """Write a model and the values of its inputs into a folder, and return the paths of both."""
+    import numpy as np
+
+    path = os.path.join(folder, MODEL)
+    inputs = inputs_file_of(path)
+
+    with open(path, "wb") as file:
+        file.write(model.SerializeToString())
+    np.savez(inputs, **{value.name: values[value.name] for value in model.graph.input})
+    return path, inputs
+
 
 _REDUCING = 10.0  # seconds for one finding
 _GRAPH = "graph"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.ball.errors import plus
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.values.layouts import Array, viewed
 from dmlcheck.values.number_formats import FORMATS
@@ -42,11 +43,16 @@ class TensorBounds:
         self.value: Array | None = None
         self.radius = np.zeros(count)
         self.shared: Array | None = None
+        self.apart: Array | None = None  # how far the readings of the documentation are from their middle
         self.terms = 0
 
     def put(self, at: Array, bound: Bound) -> None:
         """Put the bounds of some elements in their places."""
-        value, radius = _within(*_hull(bound, self.tensor.data_type), *self.limits)
+        value, reach = _hull(bound, self.tensor.data_type)
+        if bound.others:
+            own = np.maximum.reduce([one.radius for one in (bound, *bound.others)])
+            self._put_apart(at, np.where(np.isfinite(reach), reach - np.fmin(reach, own), 0.0))
+        value, radius = _within(value, reach, *self.limits)
         if self.has_jumps:
             radius = np.where(radius > np.abs(value) / 2, np.inf, radius)
         if bound.is_rounded and self.tensor.data_type in FORMATS:
@@ -55,6 +61,12 @@ class TensorBounds:
             radius = np.where(bound.undefined, np.inf, radius)
         self._put(_run(at), value, radius)
         self.terms = max(self.terms, bound.terms)
+
+    def _put_apart(self, at: Array, reach: Array) -> None:
+        """Put how far several readings are apart: an implementation takes the same one for all elements."""
+        if reach.any():
+            self.apart = np.zeros(self.radius.size) if self.apart is None else self.apart
+            self.apart[at] = reach
 
     def _put(self, places: Any, value: Array, radius: Array) -> None:
         if isinstance(places, slice) and places.stop - places.start == self.radius.size:
@@ -84,7 +96,8 @@ class TensorBounds:
         return Carried(self.tensor.data_type, self._laid_out(value), radius, probable, self.terms, *shared)
 
     def _laid_out_shared(self, most: Array) -> Array | None:
-        shared = None if self.shared is None else np.fmin(self.shared, most)
+        found = plus(self.shared, self.apart)
+        shared = None if found is None else np.fmin(found, most)
         return None if shared is None or not shared.any() else self._laid_out(shared)
 
     def _laid_out(self, elements: Array) -> Array:

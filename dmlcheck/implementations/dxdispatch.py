@@ -14,7 +14,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npy import find, names_in, read_array
 from dmlcheck.files.plain import is_inside, open_plain, reason
 from dmlcheck.folders.export_folder import read_manifest
-from dmlcheck.formats.dxdispatch import descs, exporter
+from dmlcheck.formats.dxdispatch import exporter
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
 from dmlcheck.implementations._folders import TemporaryFolder
@@ -69,7 +69,7 @@ class DxDispatch(Implementation):
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why a desc cannot be written as a model."""
-        return descs.unsupported(desc)
+        return exporter.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of the executable for a valid desc.
@@ -87,7 +87,7 @@ class DxDispatch(Implementation):
                 kind = Refused if _refuses(ended) else Failure
                 raise kind(ended_text(ended.code) + sentence_end(ended.text))
             try:
-                return descs.read_outputs(desc, folder)
+                return exporter.read_outputs(desc, folder)
             except ValueError as error:
                 raise Unusable(str(error) + sentence_end(ended.text)) from None
 
@@ -151,7 +151,7 @@ class Recorded(Implementation):
 
     def was_run(self, folder: str) -> bool:
         """Whether a folder of the export has files that a run wrote."""
-        left = (exporter.EXIT_CODE, descs.OUTPUTS)
+        left = (exporter.EXIT_CODE, exporter.OUTPUTS)
         return any(os.path.exists(os.path.join(self.root, folder, name)) for name in left)
 
     @property
@@ -171,7 +171,7 @@ class Recorded(Implementation):
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why a desc cannot have been exported."""
-        return descs.unsupported(desc)
+        return exporter.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs that were recorded for a desc and its inputs."""
@@ -190,7 +190,7 @@ class Recorded(Implementation):
         if code and int(code) != 0:
             raise Failure(f"has a run in {folder} that {code_text(int(code))}{sentence_end(printed)}")
         try:
-            return descs.read_outputs(desc, full)
+            return exporter.read_outputs(desc, full)
         except ValueError as error:
             raise Failure(str(error) + sentence_end(printed)) from None
 

@@ -20,7 +20,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
-from dmlcheck.onnx.model.inlined_functions import steps_of_function
+from dmlcheck.onnx.model.inner_graphs import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.operators import table

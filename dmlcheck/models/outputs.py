@@ -224,7 +224,7 @@ def _error_text(error: float) -> str:
     """Return how far an output is from the reference's."""
     if not math.isfinite(error):
         return "the error is not finite"
-    return "nothing is off" if error == 0 else f"the largest error is {figure(error)} of the largest element"
+    return "no error is measured" if error == 0 else f"the largest error is {figure(error)} of the largest element"
 
 
 # ---- a model run once as a whole with only its outputs kept, which are compared with those of its separate nodes

@@ -75,10 +75,11 @@ class Outcome:
     @property
     def summary(self) -> Summary:
         """How the run stands."""
+        has_digest = self.is_whole and None not in self.digests
         return self.tally.summary(
             time.perf_counter() - self.start,
             is_interrupted=self.is_interrupted,
-            digest=digest_of(self.digests) if self.is_whole else None,
+            digest=digest_of(filter(None, self.digests)) if has_digest else None,
             compared=None if self.watch.baseline is None else self.watch.compared,
             not_run=max(0, self.total() - self.tally.total) if self.is_over and not self.is_interrupted else 0,
         )._replace(running=self.running, bisected=self.bisected)

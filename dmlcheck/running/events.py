@@ -336,15 +336,9 @@ def digest(ids: Iterable[str]) -> bytes:
     return _sum(_sha256(_encoded(case_id)) for case_id in ids)
 
 
-def digest_of_ids(ids: Iterable[str]) -> str:
-    """Return the digest of a case set that is run as one, regardless of its files."""
-    return digest_of([digest(ids)]) or ""
-
-
-def digest_of(digests: Sequence[bytes | None]) -> str | None:
-    """Return the digest of a case set from its parts' digests; None if one is missing."""
-    known = [part for part in digests if part is not None]
-    return _sha256(_sum(known)).hex() if len(known) == len(digests) else None
+def digest_of(digests: Iterable[bytes]) -> str:
+    """Return the digest of a case set from its parts' digests."""
+    return _sha256(_sum(digests)).hex()
 
 
 def _sum(digests: Iterable[bytes]) -> bytes:

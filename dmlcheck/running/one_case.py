@@ -86,6 +86,7 @@ class Run:
 
         If it is the reference engine, `timeout` limits the seconds of a case: the engine ends it in this process.
         """
+        self.descs = LegalDescs()
         self.implementation = implementation = adapted(implementation)
         self.settings = settings or Settings()
         self.against: Run | None = None  # of a second implementation
@@ -106,7 +107,6 @@ class Run:
         if self.is_reference and timeout is not None:
             self.time_limit = Limited(timeout)
         self.directml = judged_directml(implementation, self.settings.directml_version)
-        self.descs = LegalDescs()
         precision = self.settings.precision._replace(is_directml=self.directml is not None)
         self.limits = Limits(precision, self.settings.expected_within)
         self.limits.guesses = self.settings.guesses
@@ -169,7 +169,7 @@ def _run_with_one(case: Case, run: Run, prepared: Prepared | None) -> CaseResult
         diagnostics,
         ending.outputs,
         seconds,
-        case.level,
+        case.feature_level or NEWEST_LEVEL,
         known=ending.known,
         is_unrun=ending.is_unrun,
         kept=ending.kept,

@@ -13,12 +13,17 @@ from valid_descs import tensor, valid
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.drawing.graphs import DrawnGraph, DrawnStep
+from dmlcheck.drawing.graphs import DrawnGraph, DrawnStep, drawn_graph
 from dmlcheck.fuzzing.graph_campaign import (
     GRAPH_STEPS,
     FailingGraph,
     GraphReducer,
+    inputs_of,
+    is_expressible,
+    model_of,
+    operators_of,
     part_of,
+    save,
     simpler_graphs,
     simpler_steps,
     smaller,
@@ -354,3 +359,25 @@ def test_what_is_simpler_weighs_less_and_fewer_steps_weigh_least() -> None:
     assert found
     assert all(weight_of(graph) < weight_of(GRAPH) for graph in found)
     assert all(weight_of(part_of(GRAPH, (0, 1))) < weight_of(graph) for graph in found)
+
+
+def drawn(number: int) -> DrawnGraph:
+    return drawn_graph(operators_of(NAMES), 0, number, NEWEST_LEVEL, is_expressible)
+
+
+def test_a_graph_is_a_valid_model_that_computes_what_its_steps_do() -> None:
+    for number in range(6):
+        graph = drawn(number)
+        model = model_of(graph)
+        onnx.checker.check_model(model, full_check=True)
+        assert len(model.graph.node) >= len(graph.steps)
+        inputs = inputs_of(graph, 0, number)
+        names = [value.name for value in model.graph.input]
+        assert ReferenceEvaluator(model).run(None, {name: inputs[name] for name in names})
+
+
+def test_a_model_is_saved_with_the_inputs_that_it_reads(tmp_path: Path) -> None:
+    graph = drawn(1)
+    path, inputs = save(model_of(graph), {**inputs_of(graph, 0, 1), "other": np.zeros(3)}, str(tmp_path))
+    with np.load(inputs) as found:
+        assert set(found) == {one.name for one in onnx.load(path).graph.input}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from five_operators import tensor
 from node_graphs import float32, graph, node_of
 from shipped import cases_of
 
@@ -224,6 +225,30 @@ def test_elements_of_float16_between_steps_are_rounded_to_it() -> None:
     made = carried_of(node_of(f"{OWN}QuickGelu", [x], TensorRef("FLOAT16", (50,)), alpha=1.0))
     assert made.radius is not None
     assert 2.0**-12 < np.median(made.radius / np.abs(made.value)) < 2.0**-9
+
+
+def step(operator: str, number: int, read: str, size: int, made: str, count: int, **fields: Any) -> Step:
+    """Return a step from the tensor x of a number to the next one."""
+    tensors = {"InputTensor": tensor(read, size), "OutputTensor": tensor(made, count)}
+    desc, _ = read_desc(operator, {**tensors, **fields})
+    assert desc is not None
+    return Step("", desc, {"InputTensor": f"x{number}"}, {"OutputTensor": f"x{number + 1}"})
+
+
+def test_a_mean_of_numbers_that_are_rounded_toward_0_is_within_the_bound_and_so_is_one_of_the_nearest() -> None:
+    # All are 3/4 of a unit of FLOAT16 above 1: rounded toward 0 they are 1, and to the nearest 1 + 2^-10.
+    x = np.full(64, 1 + 0.75 * 2.0**-10, np.float32)
+    mean = {"Function": "AVERAGE", "Axes": [0]}
+    steps = [
+        step("CAST", 0, "FLOAT32", 64, "FLOAT16", 64),
+        step("CAST", 1, "FLOAT16", 64, "FLOAT32", 64),
+        step("REDUCE", 2, "FLOAT32", 64, "FLOAT32", 1, **mean),
+    ]
+    made = carried(steps, {"x0": x.view(np.uint8)}, ["x3"])["x3"]
+    assert made.radius is not None
+    assert made.value[0] - made.radius[0] <= 1
+    assert made.value[0] + made.radius[0] >= 1 + 2.0**-10
+    assert made.radius[0] < 2.0**-10
 
 
 def test_ten_layers_of_products_keep_a_bound_that_is_of_use() -> None:

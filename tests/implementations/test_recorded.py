@@ -16,7 +16,7 @@ import pytest
 from commandline import dmlcheck, json_of
 from standin_dxdispatch import installed
 
-from dmlcheck.formats.dxdispatch import descs, exporter
+from dmlcheck.formats.dxdispatch import exporter
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.implementations import Failure, Unavailable, make
 from dmlcheck.implementations.dxdispatch import RecordedTensors
@@ -273,7 +273,7 @@ def test_the_scripts_are_written_as_their_programs_read_them(recorded: Path) -> 
     assert batch.isascii()
     labels = set(re.findall(rb"^:(\w+)", batch, re.MULTILINE))
     assert set(re.findall(rb"(?:goto|call) :?(\w+)", batch)) == labels
-    for name in (MODEL, descs.OUTPUTS, exporter.LOG, exporter.EXIT_CODE, exporter.ABOUT):
+    for name in (MODEL, exporter.OUTPUTS, exporter.LOG, exporter.EXIT_CODE, exporter.ABOUT):
         assert name.encode() in batch
         assert name.encode() in (recorded / "run.sh").read_bytes()
     assert os.path.getsize(recorded / "README.md") > 200

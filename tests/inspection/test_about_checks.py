@@ -11,8 +11,8 @@ from shipped import example_case
 
 from dmlcheck.api import evaluate
 from dmlcheck.cases.records import Case
-from dmlcheck.inspection import about_checks
-from dmlcheck.inspection.about_checks import about_problems
+from dmlcheck.inspection import selfcheck
+from dmlcheck.inspection.selfcheck import about_problems
 from dmlcheck.specs.about import load_about
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.values.literals import ANY
@@ -46,14 +46,14 @@ def examples() -> dict[str, Case]:
     ],
 )
 def test_a_fault_is_found(change: dict[str, Any], words: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(about_checks, "load_about", lambda _: ABOUT._replace(**change))
+    monkeypatch.setattr(selfcheck, "load_about", lambda _: ABOUT._replace(**change))
     found = list(about_problems(SPEC, [CASE]))
     assert [words in text for text in found] == ([True] * max(1, len(found)) if words else []), found
 
 
 def test_changes_of_an_operator_that_is_the_first_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_spec("DML_OPERATOR_RESAMPLE")
-    monkeypatch.setattr(about_checks, "load_about", lambda _: load_about(first.operator)._replace(changes="None."))
+    monkeypatch.setattr(selfcheck, "load_about", lambda _: load_about(first.operator)._replace(changes="None."))
     assert any("there is none before this one" in text for text in about_problems(first, [CASE]))
 
 
@@ -67,9 +67,9 @@ def test_a_missing_and_an_unreadable_file_are_found(monkeypatch: pytest.MonkeyPa
     def broken(_: str) -> None:
         raise ValueError("resample1.yaml: broken")
 
-    monkeypatch.setattr(about_checks, "load_about", broken)
+    monkeypatch.setattr(selfcheck, "load_about", broken)
     assert list(about_problems(SPEC, [CASE])) == ["resample1.yaml: broken"]
-    monkeypatch.setattr(about_checks, "has_about", lambda _: False)
+    monkeypatch.setattr(selfcheck, "has_about", lambda _: False)
     assert list(about_problems(SPEC, [CASE])) == ["there is no specs/about/resample1.yaml"]
 
 

@@ -49,6 +49,11 @@ def test_every_result_is_passed_on_and_counted() -> None:
     assert found.summary.digest is not None
 
 
+def test_a_run_without_the_digest_of_a_file_has_none() -> None:
+    found, _ = outcome(Ended(b"a file"), Ended(None))
+    assert found.summary.digest is None
+
+
 def test_of_a_run_that_is_not_ended_by_failures_no_case_is_left_out() -> None:
     found, _ = outcome(Done(passed()), Done(failed("a")), total=lambda: 10)
     assert found.summary.not_run == 0

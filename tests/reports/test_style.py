@@ -9,8 +9,8 @@ import pytest
 
 from dmlcheck.reports.html.report import Assets
 from dmlcheck.reports.html.templates import file_text as of_the_report
+from dmlcheck.reports.site.build import file_text as of_the_site
 from dmlcheck.reports.site.build import site_files
-from dmlcheck.reports.site.templates import file_text as of_the_site
 from dmlcheck.reports.style import styled
 
 SHARED = (Path(__file__).parents[2] / "dmlcheck/reports/style.css").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from misbehaving_cases import folder, write  # noqa: F401 - the fixture is used 
 from dmlcheck import implementations
 from dmlcheck.formats.find import Target
 from dmlcheck.implementations.protocol import adapted
-from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection, digest_of, digest_of_ids, in_shard
+from dmlcheck.running.events import Done, Ended, NotRun, Plan, Selection, digest, digest_of, in_shard
 from dmlcheck.running.execution import Execution
 
 
@@ -42,8 +42,7 @@ def test_a_run_has_digests_where_it_is_asked_for_them() -> None:
     assert (without.digest, ended.digest) == (None, total)
     assert digest_of([ended.digest]) == hashlib.sha256(total).hexdigest()
     assert digest_of([part.to_bytes(32, "big") for part in parts]) == digest_of([ended.digest])
-    assert digest_of([ended.digest, None]) is None
-    assert digest_of_ids(["a.yaml::c0", "a.yaml::c1"]) == digest_of([ended.digest])
+    assert digest_of([digest(["a.yaml::c0", "a.yaml::c1"])]) == digest_of([ended.digest])
 
 
 def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

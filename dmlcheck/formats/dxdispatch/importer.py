@@ -14,7 +14,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, apart, write_cases
 from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, read_manifest, safe_name
-from dmlcheck.formats.dxdispatch.descs import unsupported
+from dmlcheck.formats.dxdispatch.exporter import unsupported
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel, ModelCommand
 from dmlcheck.formats.dxdispatch.read import read_model

@@ -35,8 +35,7 @@ from dmlcheck.onnx.model.inference import (
     values_of,
     version_of,
 )
-from dmlcheck.onnx.model.inlined_functions import inlined
-from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
+from dmlcheck.onnx.model.inner_graphs import inlined, types_given, types_taken
 from dmlcheck.onnx.model.parts import has_graphs, name_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, constant_value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,8 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.json import parse_json
 from dmlcheck.folders import export_folder
-from dmlcheck.formats.dxdispatch import descs, exporter
+from dmlcheck.formats.dxdispatch import exporter
+from dmlcheck.formats.dxdispatch.exporter import OUTPUTS, read_outputs
 from dmlcheck.formats.dxdispatch.form import MODEL
 from dmlcheck.formats.dxdispatch.model import DxModel
 from dmlcheck.formats.dxdispatch.read import read_model
@@ -129,7 +131,7 @@ def test_a_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_ba
         if isinstance(going, export_folder.Exported):
             assert going.problems == (), case.id
             continue
-        if descs.unsupported(going.desc):
+        if exporter.unsupported(going.desc):
             continue
         files = dict(exporter.model_files(going.desc, going.inputs))
         model = json.loads(files.pop(MODEL))
@@ -150,9 +152,9 @@ def test_an_accepted_desc_of_the_shipped_cases_survives_the_way_to_a_model_and_b
     operators = set()
     for case in shipped():
         desc, findings = (None, []) if case.invalid else validate(case.operator, case.desc, NEWEST_LEVEL)
-        if desc is None or findings or descs.unsupported(desc):
+        if desc is None or findings or exporter.unsupported(desc):
             continue
-        raw = {"type": desc.spec.operator, "desc": descs.desc_of(desc)}
+        raw = {"type": desc.spec.operator, "desc": exporter.desc_of(desc)}
         model = {"resources": {}, "dispatchables": {"operator": raw}, "commands": []}
         SCHEMA.validate(model)
         (operator,) = read(model).operators.values()
@@ -270,3 +272,82 @@ def test_the_digest_is_of_the_values_and_not_of_how_they_are_written() -> None:
     assert exporter.digest_of(desc, {"InputTensor": values.astype(">f4")}) == digest
     assert exporter.digest_of(tall, {"InputTensor": values}) != digest
     assert exporter.digest_of(desc, {"InputTensor": values + 1}) != digest
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [(0.1, 0.1), (0.10000000149011612, 0.10000000149011612), (2**-24, 2**-24), (16777217, 16777216), (3, 3)],
+)
+def test_a_number_that_a_float_holds_is_written_to_its_last_digit_and_another_as_short_as_can_be(
+    number: float, written: float
+) -> None:
+    desc = desc_of("ACTIVATION_LINEAR", InputTensor=TENSOR, OutputTensor=TENSOR, Alpha=number, Beta=0)
+    assert exporter.desc_of(desc)["Alpha"] == written
+
+
+def test_a_scalar_that_its_type_holds_is_written_to_its_last_digit() -> None:
+    half = {**TENSOR, "DataType": "FLOAT16"}
+    fields = {"InputTensor": half, "OutputTensor": half, "MinMaxDataType": "FLOAT16", "Min": 2**-24, "Max": 0.1}
+    written = exporter.desc_of(desc_of("ELEMENT_WISE_CLIP1", **fields))
+    assert (written["Min"], written["Max"]) == (2**-24, 0.1)
+
+
+HALVES = {"InputTensor": {"DataType": "INT4", "Sizes": [2]}, "OutputTensor": {"DataType": "INT4", "Sizes": [2]}}
+WRAPPED = {"InputTensor": TENSOR, "OutputTensor": {**TENSOR, "Sizes": [1, 1, 2, 3]}, "PaddingMode": "WRAP"}
+WRAPPED |= {"DimensionCount": 4, "StartPadding": [0, 0, 0, 1], "EndPadding": [0] * 4, "PaddingValue": 0}
+WIDE = {"InputTensor": {**TENSOR, "Strides": [0, 0, 0, 2**25]}, "OutputTensor": TENSOR}
+CANNOT: dict[str, tuple[str, dict[str, Any]]] = {
+    "DxDispatch does not know DML_OPERATOR_FOLD": ("FOLD", FOLDED),
+    "the strides of InputTensor spread 4 elements over 0.1 GiB, for which no buffer is made": (
+        "ELEMENT_WISE_IDENTITY",
+        WIDE,
+    ),
+    "DxDispatch has no buffers of INT4": ("ELEMENT_WISE_IDENTITY", HALVES),
+    "DxDispatch does not know the PaddingMode WRAP": ("PADDING", WRAPPED),
+    "DxDispatch binds the tensors of InputTensors all at once: all or none can be OWNED_BY_DML": (
+        "JOIN",
+        {
+            "InputTensors": [TENSOR, {**TENSOR, "Flags": "OWNED_BY_DML"}],
+            "OutputTensor": {**TENSOR, "Sizes": [1, 1, 4, 2]},
+            "Axis": 2,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", CANNOT)
+def test_what_dxdispatch_has_no_words_for_is_said(reason: str) -> None:
+    operator, fields = CANNOT[reason]
+    assert exporter.unsupported(desc_of(operator, **fields)) == reason
+
+
+# ---- the outputs that a model wrote: read with care, whoever wrote them
+
+
+STRIDED = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor={**TENSOR, "Strides": [8, 8, 3, 1]})
+
+
+def written(folder: Path, values: Any) -> Path:
+    path = folder / OUTPUTS / "OutputTensor.npy"
+    path.parent.mkdir()
+    np.save(path, values)
+    return path
+
+
+def test_an_output_is_read_through_its_strides(tmp_path: Path) -> None:
+    written(tmp_path, np.arange(5, dtype=np.float32))
+    assert read_outputs(STRIDED, str(tmp_path))["OutputTensor"].tolist() == [[[[0, 1], [3, 4]]]]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        (np.arange(4, dtype=np.float32), "wrote outputs/OutputTensor.npy as float32 [4], and FLOAT32 [5] is expected"),
+        (np.arange(5), "wrote outputs/OutputTensor.npy as int64 [5], and FLOAT32 [5] is expected"),
+        (np.array(["x"] * 5, dtype=object), "which cannot be used: it contains Python objects"),
+    ],
+)
+def test_another_type_or_size_is_told(tmp_path: Path, values: Any, problem: str) -> None:
+    written(tmp_path, values)
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        read_outputs(STRIDED, str(tmp_path))

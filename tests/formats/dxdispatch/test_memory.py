@@ -11,8 +11,8 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
-from dmlcheck.formats.dxdispatch.bindings import Resources, read_bindings
 from dmlcheck.formats.dxdispatch.model import ModelCommand
+from dmlcheck.formats.dxdispatch.read import Resources, read_bindings
 from dmlcheck.formats.dxdispatch.resources import Resource, bound_bytes, filled_resources, unknown_bindings
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import GraphFile

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from dmlcheck.formats.dxdispatch.descs import OUTPUTS
-from dmlcheck.formats.dxdispatch.exporter import ABOUT, EXIT_CODE, LOG, script
+from dmlcheck.formats.dxdispatch.exporter import ABOUT, EXIT_CODE, LOG, OUTPUTS, script
 from dmlcheck.formats.dxdispatch.form import MODEL
 
 

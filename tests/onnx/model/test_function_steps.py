@@ -12,7 +12,7 @@ from onnx import helper
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
-from dmlcheck.onnx.model.inlined_functions import steps_of_function
+from dmlcheck.onnx.model.inner_graphs import steps_of_function
 from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.onnx.reading import attributes_of
 
