@@ -233,7 +233,7 @@ def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator
 
     expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
     names = {name for text in expressions_of if text is not None for name in conditions.of_values(text, FUNCTIONS)[1]}
-    names |= {*(row.as_if or {})}
+    names |= {path.partition(".")[0] for path in row.as_if or {}}
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys() - NAMES))
     if row.is_given and row.values is None:
         yield f"{where} says what DirectML gives, and not where"

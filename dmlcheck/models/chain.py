@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.comparison.records import OutputResult
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.graphs.carry import carried
+from dmlcheck.graphs.carry import Given, carried
+from dmlcheck.graphs.compute import Results, run_steps
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
@@ -20,7 +23,7 @@ from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjud
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict
-from dmlcheck.values.layouts import Array
+from dmlcheck.values.layouts import Array, to_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
@@ -57,6 +60,7 @@ class Chain:
         self.kinds: dict[str, TensorRef] = {}
         self.errors: dict[str, float] = {}
         self.lost: dict[str, str] = {}
+        self.of_constants: set[str] = set()  # the tensors that follow from the model's constants alone
         self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with the reason
         for name, values in inputs.items():
             self.exact(name, values)
@@ -89,10 +93,18 @@ class Chain:
             self.give_up(actual, f"{node} is not computed: it reads {missing}, which no node gave")
             return
         given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
+        reads = [name for name in graph.inputs if name not in constants and name not in self.of_constants]
+        if not reads:
+            self.of_constants.update(actual)
+        is_hopeless = before is not None and all(_has_no_bound(held[name]) for name in reads if _is_inexact(held[name]))
         given |= {name: _rounded(given[name], one) for name, one in slack.items() if name in given}
         try:
             precision = self.limits.precision._replace(peer=self.limits.peer)
-            made = carried(graph.steps, given, graph.outputs, precision, wants_likely=False)
+            made = (
+                _without_bounds(graph, given)
+                if is_hopeless
+                else carried(graph.steps, given, graph.outputs, precision, wants_likely=False)
+            )
         except (MemoryError, TooMuchWork, ValueError) as error:
             self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
             return
@@ -193,6 +205,40 @@ def _rounded(held: Array | Carried, by: Carried) -> Carried:
 
 def _has_infinite(made: Carried) -> bool:
     return made.radius is not None and not np.isfinite(made.radius).all()
+
+
+def _has_no_bound(held: Array | Carried) -> bool:
+    """Whether nothing bounds any element of a tensor."""
+    return isinstance(held, Carried) and held.radius is not None and bool(np.isinf(held.radius).all())
+
+
+def _without_bounds(graph: Graph, given: Given) -> dict[str, Carried]:
+    """Return the results of a node without any bound: nothing bounds its inputs, and only values are computed."""
+    data = {name: _bytes(one) for name, one in given.items()}
+
+    def load(name: str, tensor: TensorDesc) -> Checking[Array | None]:  # noqa: ARG001 - steps take what they need
+        yield from ()
+        return data[name]
+
+    results: Results
+    results, _ = collected(run_steps(graph.steps, graph.outputs, load))
+    return {name: _unbounded(one.tensor, to_bytes(one.tensor, one.values)) for name, one in results.outputs.items()}
+
+
+def _bytes(held: Array | Carried) -> Array:
+    """Return the bytes of a tensor, as it is stored."""
+    if not isinstance(held, Carried):
+        return held
+    dtype = NUMPY_TYPES[held.data_type]
+    value = held.value if dtype.kind == "f" else np.rint(held.value)
+    with np.errstate(all="ignore"):
+        return value.astype(dtype).view(np.uint8)
+
+
+def _unbounded(tensor: TensorDesc, data: Array) -> Carried:
+    values = data.view(NUMPY_TYPES[tensor.data_type])
+    none = np.full(values.size, np.inf)
+    return Carried(tensor.data_type, values, none, none)
 
 
 def _is_inexact(held: Array | Carried) -> bool:

@@ -18,6 +18,7 @@ from dmlcheck.files.npy import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.file import NO_NAMES, place_of
+from dmlcheck.onnx.model.inner_sizes import InnerSizes
 from dmlcheck.onnx.model.input_uses import Use, uses_of
 from dmlcheck.onnx.model.named_sizes import names_of_size, options_of, size_of
 from dmlcheck.onnx.reading import Unreadable, constant, element_type, first_line, tensor_in, tensor_of
@@ -156,7 +157,7 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
         return ModelInputs({}, (large,))
     declared = {value.name: own for value in model.graph.output if (own := _declared(value))}
     known = {**declared, **{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
-    uses = uses_of(model, known, _low(model, weights))
+    uses = uses_of(model, InnerSizes(model, weights, known), _low(model, weights))
     rng = np.random.default_rng(seed)
     arrays = {one.name: _random(one, shapes[one.name], uses[one.name], rng) for one in wanted}
     lengths = {one.name: uses[one.name] for one in wanted if uses[one.name].length}

@@ -315,6 +315,18 @@ def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mappi
     return found.tensors if isinstance(found, NodeOutputs) and found.mapped is not None else {}
 
 
+def uncomputed_too(node: NodeCase, model: Loaded, tensors: Mapping[str, Any], *, has_sizes: bool) -> str | None:
+    """Return the help for a node that an implementation does not compute, and the reference neither; else None.
+
+    `has_sizes` says that the model got sizes for its names.
+    """
+    found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
+    if isinstance(found, NodeOutputs) or found.rule != "not-mapped":
+        return None
+    doubt = "; the sizes given with --dim may not fit the model" if has_sizes else ""
+    return f"the reference does not compute it either: {found.reason}{doubt}"
+
+
 def graph_named(graphs: Mapping[str, Any], name: str) -> Any:
     """Return a graph of a node by its attribute; Unmapped if the node lacks it."""
     if name not in graphs:

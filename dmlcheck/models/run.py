@@ -40,7 +40,7 @@ from dmlcheck.models.outputs import (
     together_result,
 )
 from dmlcheck.models.process import ModelProcess
-from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, stand_in
+from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, stand_in, uncomputed_too
 from dmlcheck.models.whole_model import optimized
 from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
@@ -279,8 +279,7 @@ class ModelExecution:
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
             ending = ending_without_outputs(values.nothing)
-            numbers = [] if values.nothing.is_unsupported else model.any_numbers_of(node)
-            help = contradiction(self.asked.sizes) or (of_any_numbers(numbers) if numbers else None)
+            help = None if values.nothing.is_unsupported else self._help(node, values, model)
             if help is not None:
                 ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
             return _ended(node, ending, about), nothing
@@ -301,6 +300,13 @@ class ModelExecution:
             text = deviation_of(node.node, model.opset(node.node), inputs, outputs)
             result = with_known_of_provider(result, text)
         return result, verdict
+
+    def _help(self, node: NodeCase, values: NodeTensors, model: Loaded) -> str | None:
+        """Return the help for a node that gave nothing because its inputs are not valid, or None."""
+        numbers = model.any_numbers_of(node)
+        said = contradiction(self.asked.sizes) or (of_any_numbers(numbers) if numbers else None)
+        has_sizes = bool(self.asked.sizes)
+        return said or uncomputed_too(node, model, values.tensors, has_sizes=has_sizes)
 
     def _verdict(
         self, node: NodeCase, values: NodeTensors, inputs: Sequence[Any], outputs: Sequence[Any], model: Loaded

@@ -69,6 +69,24 @@ def test_where_the_tolerance_becomes_infinite_is_named() -> None:
     assert chain.output("z", -x, 2).reason == "Custom is not computed: no operator"
 
 
+def test_what_follows_from_a_tensor_without_bounds_has_none_and_is_computed_all_the_same() -> None:
+    """A normalization has a range; its factors are roots of constants, which have bounds."""
+    x, squares = random(2, 8), np.full(8, 2.0, np.float32)
+    roots, sizes = np.sqrt(squares), float32(2, 8)
+    chain = Chain({"x": x}, Limits())
+    chain.give_up({"y": x}, "Custom is not computed: no operator")
+    constants = {"c": squares.view(np.uint8)}
+    chain.add("Sqrt", named("Sqrt", {"c": squares}, "w", float32(8)), {"w": roots}, constants)
+    normal = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True) * roots
+    made = named("LayerNormalization", {"y": x, "w": roots}, "n", sizes, epsilon=0.0)
+    chain.add("Norm", made, {"n": normal})
+    chain.add("Neg", named("Neg", {"n": normal}, "z", sizes), {"z": -normal})
+    found = chain.output("z", -normal, 4)
+    assert found.reason == "Custom is not computed: no operator"
+    assert found.error < 1e-6
+    assert chain.output("z", -normal * 2, 4).error > 0.5
+
+
 def test_a_tolerance_above_the_largest_element_is_of_no_use() -> None:
     """The difference of two numbers that are a rounding apart may be anything."""
     x = {"x": np.array([1.0], np.float32), "y": np.array([1.0 + 2.0**-23], np.float32)}

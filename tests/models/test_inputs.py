@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from run_models import constant, random
-from whole_models import INT64, model, node, tensor
+from whole_models import INT64, model, node, numbers, tensor
 
 from dmlcheck.models import inputs as model_inputs
 from dmlcheck.models.inputs import ModelInputs, given_inputs
@@ -95,6 +95,14 @@ def test_indices_are_within_what_they_index_through_what_keeps_them() -> None:
     found = whole(nodes, "i")
     assert (found.dtype, found.min(), found.max()) == (np.int64, 0, 6)
     assert whole([node("Gather", "table i", "y", axis=1)], "i").max() == 3
+
+
+def test_indices_are_within_what_a_node_makes() -> None:
+    """The nodes of a graph network index what a layer made of them."""
+    nodes = [node("MatMul", "x table", "made"), node("Gather", "edges zero", "from"), node("Gather", "made from", "y")]
+    made = model(nodes, {"x": ["n", 7]}, {"y": [1]}, [random("table", 7, 4), numbers("zero", [0])])
+    made.graph.input.append(tensor("edges", [2, 200], INT64))
+    assert random_inputs(made, {"n": 5}, 0).arrays["edges"].max() == 4
 
 
 @pytest.mark.parametrize(("number", "expected"), [(-np.inf, 0), (-1e9, 0), (-1.0, 1), (np.inf, 1)])

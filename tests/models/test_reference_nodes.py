@@ -54,6 +54,12 @@ def value(made: Any) -> Any:
     return found.value("y").tolist()
 
 
+@pytest.mark.parametrize("sizes", [[3], [1]])
+def test_a_form_of_more_or_fewer_elements_is_an_error(sizes: list[int]) -> None:
+    found = failure(of_x([node("Reshape", "x s", "y")], [constant("s", sizes, np.int64)]), x=X)
+    assert (found.rule, found.reason.partition(";")[0]) == ("not-mapped", f"Reshape of 2 elements to the sizes {sizes}")
+
+
 # ---- nodes one after the other
 
 

@@ -62,7 +62,7 @@ def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[V
     if broken is not None:
         raise Unmapped(broken)
     inputs = [scope[input] for input in node.input]
-    return inputs, _outputs(node, of, inputs)
+    return inputs, outputs_of(node, of, inputs)
 
 
 def type_of(node: Any) -> str:
@@ -118,7 +118,7 @@ def _unknown(operator: str, opset: int) -> str | None:
     return f"ONNX has no operator {operator} in opset {opset}" + (f", but from {first} on" if first > opset else "")
 
 
-def _outputs(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
+def outputs_of(node: Any, of: Context, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Unmapped where onnx finds it wrong."""
     types = types_of_outputs(node, of, inputs)
     parts = None if node.domain else sequence_parts(node, inputs)
@@ -140,7 +140,7 @@ def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping
     from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = schema_of_node(node, of.opsets)
-    if schema is None or schema.deprecated or node.op_type == _OF_SEQUENCE:
+    if schema is None or schema.deprecated or node.op_type in (_OF_SEQUENCE, *MISJUDGED):
         return own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}
@@ -186,7 +186,7 @@ def contradicted(node: Any, of: Context, outputs: Sequence[Value]) -> str | None
     """
     for name, value in zip(node.output, outputs, strict=True):
         problem = contradiction(value, of.declared.get(name), is_last=name in of.outputs) if name else None
-        if problem is not None and node.op_type not in MISJUDGED:
+        if problem is not None:
             return f"its output {name} is {problem}"
     return None
 

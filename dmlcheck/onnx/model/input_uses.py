@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +12,27 @@ import numpy as np
 from dmlcheck.onnx.model.file import all_nodes
 from dmlcheck.onnx.model.parts import whole_number
 
-# Through which an index, a mask or a length passes as it is.
+# Through which an index, a mask or a length passes as it is: their first input.
 _PASSES = frozenset(
-    ["Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Slice", "Split"]
+    [
+        "Cast",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Identity",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    ]
 )
 _CHOSEN = (1, 2)  # the inputs of Where that it gives
+# After which an index is joined with others, or moved: exporters write `i < 0 ? i + n : i` with them.
+_JOINS = ("Add", "Concat", "Mul", "Sub")
 # Operators with an input that indexes another one along an attribute `axis`: the places of both.
 _INDEXES_AXIS = {"Gather": (1, 0), "GatherElements": (1, 0), "ScatterElements": (1, 0), "Scatter": (1, 0)}
 # Operators with an input that indexes the first dimension of another one.
@@ -70,14 +87,39 @@ def uses_of(model: Any, sizes: Mapping[str, Sequence[int]], low: Collection[str]
     for node in all_nodes(model.graph):
         for index, name in enumerate(node.input):
             readers.setdefault(name, []).append((node, index))
-    return {value.name: _use(value.name, readers, sizes, low) for value in model.graph.input}
+    lengths = _lengths(model.graph.input, sizes)
+    return {value.name: _use(value.name, readers, sizes, low, lengths.get(value.name)) for value in model.graph.input}
+
+
+def _lengths(values: Sequence[Any], sizes: Mapping[str, Sequence[int]]) -> dict[str, Made]:
+    """Return the functions that make the lengths of sequences, which no operator may tell, for inputs of such a name.
+
+    The first sequence of a batch has all steps, since models cut their results to the longest one.
+    """
+    made: dict[str, Made] = {}
+    for name in (value.name for value in values if "len" in value.name.lower()):
+        own = sizes.get(name, ())
+        others = (sizes.get(value.name, ()) for value in values)
+        steps = [min(each[1:]) for each in others if len(own) < 2 <= len(each) and own in ((), (1,), tuple(each[:1]))]
+        if steps and steps[0] > 0:
+            made[name] = partial(_shorter, steps[0])
+    return made
+
+
+def _shorter(steps: int, shape: tuple[int, ...]) -> Sequence[int]:
+    """Return lengths that are each one step shorter than the one before it."""
+    return [max(1, steps - number) for number in range(math.prod(shape))]
 
 
 def _use(
-    name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping[str, Sequence[int]], low: Collection[str]
+    name: str,
+    readers: Mapping[str, list[tuple[Any, int]]],
+    sizes: Mapping[str, Sequence[int]],
+    low: Collection[str],
+    lengths: Made | None,
 ) -> Use:
     limits: list[tuple[int, int]] = []
-    made: Made | None = None
+    made = lengths
     shares: tuple[float, float] | None = None
     is_mask, hides = "mask" in name.lower(), False
     for node, index, is_part in _reached(name, readers):
@@ -108,7 +150,7 @@ def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterato
         for node, index in readers.get(reached, ()):
             yield node, index, is_part
             is_passed = index in _CHOSEN if node.op_type == "Where" else index == 0 and node.op_type in _PASSES
-            is_joined = node.op_type == "Concat"
+            is_joined = node.op_type in _JOINS
             if is_passed or is_joined:
                 made = [output for output in node.output if output and output not in seen]
                 seen.update(made)

@@ -37,7 +37,7 @@ from dmlcheck.onnx.model.inference import (
 )
 from dmlcheck.onnx.model.inner_graphs import inlined, types_given, types_taken
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
+from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, constant_value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import deviation_of, is_left_out, provider_steps, row_of
 from dmlcheck.onnx.provider.cpu_kernels import (
@@ -50,7 +50,7 @@ from dmlcheck.onnx.provider.cpu_kernels import (
     place_of,
 )
 from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
-from dmlcheck.onnx.reading import attributes_of, first_line, schema_of, tensor_of
+from dmlcheck.onnx.reading import attributes_of, first_line, schema_of
 
 MOST_INLINED = 2000  # nodes that others replace, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
@@ -187,24 +187,13 @@ def _name(node: Any) -> str:
     return str(node.name or next(filter(None, node.output), node.op_type))
 
 
-def _constant(node: Any) -> Value | None:
-    """Return the value of a Constant, None of other nodes and of one that is wrong."""
-    if node.op_type != "Constant" or node.domain or not node.output:
-        return None
-    try:
-        given = tensor_of(node)
-        return Value(None, None, CONSTANT) if given is None else initial(given)
-    except (AttributeError, Unmapped, TypeError, ValueError):  # attributes of wrong types, which onnx tells
-        return None
-
-
 # ---- a node
 
 
 def _visits(nodes: Iterable[Any], of: Context, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
     """Yield each node with its descs; a constant only adds its value to the scope."""
     for node in nodes:
-        value = _constant(node)
+        value = constant_value(node)
         if value is None:
             yield node, _visited(node, of, scope)
         else:

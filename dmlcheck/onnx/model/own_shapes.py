@@ -1,5 +1,6 @@
 """Types and sizes of outputs that onnx does not infer: of onnxruntime's own operators, and of a few of ONNX's.
 
+Of STFT the package onnx infers all frequencies where the attribute for half of them has its default.
 From contrib_defs.cc, bert_defs.cc and quantization_defs.cc of ONNX Runtime. Needs the package onnx.
 """
 
@@ -51,6 +52,13 @@ class _Call(NamedTuple):
         if known is None:
             raise LookupError(index)
         return known
+
+    def number(self, index: int) -> int:
+        """Return an input that is one whole number; LookupError if it is not known."""
+        value = self.value(index)
+        if value is None or value.numbers is None:
+            raise LookupError(index)
+        return int(value.numbers.reshape(-1)[0])
 
     def kind(self, *indices: int) -> int:
         """Return the type of the elements of the first of several inputs that is there."""
@@ -298,6 +306,15 @@ def _pool_of_last(call: _Call) -> list[_Output]:
     return _pool(call._replace(attributes={**call.attributes, "channels_last": 1}))
 
 
+def _spectra(call: _Call) -> list[_Output]:
+    """Return the frequencies of frames of a signal: by default half of them, since the others mirror these."""
+    batch, length, *_ = call.sizes(0)
+    step = call.number(1)
+    frame = call.whole(2)[0] if call.value(2) is not None else call.number(3)
+    frames = (length - frame) // step + 1 if isinstance(length, int) else ""
+    return [_Output(call.kind(0), (batch, frames, frame // 2 + 1 if call.get("onesided", 1) else frame, 2))]
+
+
 # ---- parts and wholes
 
 
@@ -369,6 +386,7 @@ _SHAPES: dict[str, _Shapes] = {
     "LayerNormalization": partial(_like_first, kind=1),
     "LessOrEqual": _comparison,
     "MeanVarianceNormalization": _like_first,
+    "STFT": _spectra,
     "SimplifiedLayerNormalization": partial(_like_first, kind=1),
     "com.microsoft.Attention": _attention,
     "com.microsoft.BiasSplitGelu": _half,

@@ -16,7 +16,7 @@ from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
 from dmlcheck.onnx.model.parts import whole_number
-from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, valued
+from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, tensor_of, valued
 
 _COUNTABLE = 2**59  # elements: NumPy can hold the number of their bytes
 _MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them
@@ -198,6 +198,17 @@ def initial(tensor: Any) -> Value:
     except (ValueError, TypeError):  # not as many as the sizes say
         return Value(of, None, CONSTANT)
     return Value(of, numbers, CONSTANT)
+
+
+def constant_value(node: Any) -> Value | None:
+    """Return the value of a Constant, None of other nodes and of one that is wrong."""
+    if node.op_type != "Constant" or node.domain or not node.output:
+        return None
+    try:
+        given = tensor_of(node)
+        return Value(None, None, CONSTANT) if given is None else initial(given)
+    except (AttributeError, Unmapped, TypeError, ValueError):  # attributes of wrong types, which onnx tells
+        return None
 
 
 def of_numbers(numbers: Array) -> Value:

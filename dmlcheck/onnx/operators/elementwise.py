@@ -87,11 +87,16 @@ def _shift_of_bits(node: OnnxNode) -> list[Counterpart]:
 
 def _power(node: OnnxNode) -> list[Counterpart]:
     """POW; in a model whose exponent is one constant, CONSTANT_POW, unless graph optimizations are disabled."""
-    output, exponent = node.output(), node.input(1)
+    exponent = node.input(1)
     known = exponent.values
     if not node.has_outputs and exponent.size == 1 and known is not None:
         value = shortest(float(known.reshape(-1)[0]))
         return [Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})]
+    return _power_of_tensors(node)
+
+
+def _power_of_tensors(node: OnnxNode) -> list[Counterpart]:
+    output = node.output()
     names = ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
     return [Counterpart("ELEMENT_WISE_POW", {**tensors, "OutputTensor": output})]
@@ -101,14 +106,18 @@ _NARROW = {"INT64": np.int32, "UINT64": np.uint32}
 
 
 def _exact_power(node: OnnxNode) -> list[Counterpart]:
-    """POW: 64-bit exponents in the range of 32 bits become numbers of 32 bits."""
-    exponent = node.input(1)
+    """POW: 64-bit exponents in the range of 32 bits become numbers of 32 bits.
+
+    CONSTANT_POW takes floats, and no exponent of more dimensions than its input.
+    """
+    x, exponent = node.input(0), node.input(1)
     narrow = _NARROW.get(exponent.data_type)
     if narrow is not None:
         values = node.numbers_of(1)
         if (values == values.astype(narrow)).all():
-            return _power(node.with_inputs(node.input(0), converted(exponent, narrow)))
-    return _power(_along_axes(node))
+            node = node.with_inputs(x, converted(exponent, narrow))
+    make = _power if x.dtype.kind == "f" and exponent.ndim <= x.ndim else _power_of_tensors
+    return make(_along_axes(node))
 
 
 def _choice(node: OnnxNode) -> list[Counterpart]:

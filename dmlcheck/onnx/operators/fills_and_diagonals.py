@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, shortest
 from dmlcheck.onnx.operators.row import Row
 
@@ -27,11 +28,22 @@ def _sequence(node: OnnxNode) -> list[Counterpart]:
 
 def _triangle(node: OnnxNode) -> list[Counterpart]:
     """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
+    return _triangles(node, node.tensors())
+
+
+def _triangle_of_any_rank(node: OnnxNode) -> list[Counterpart]:
+    """DIAGONAL_MATRIX1 of all matrices in one dimension, as it takes up to four dimensions."""
+    x, output = node.input(0), node.output()
+    sizes = (-1, *x.shape[-2:])
+    return _triangles(node, {"InputTensor": x.reshape(*sizes), "OutputTensor": output.reshape(*sizes)})
+
+
+def _triangles(node: OnnxNode, tensors: dict[str, TensorRef]) -> list[Counterpart]:
     first = (node.numbers("k", 1) or [0])[0]
     begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
     value = {"ValueDataType": node.output().data_type, "Value": 0}
     ends = {"DiagonalFillBegin": begin, "DiagonalFillEnd": end}
-    return [Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})]
+    return [Counterpart("DIAGONAL_MATRIX1", {**tensors, **value, **ends})]
 
 
 def _ones(node: OnnxNode) -> list[Counterpart]:
@@ -43,5 +55,5 @@ OPERATORS: dict[str, Row] = {
     "ConstantOfShape": Row(_constant),
     "EyeLike": Row(_ones),
     "Range": Row(_sequence),
-    "Trilu": Row(_triangle),
+    "Trilu": Row(_triangle, exact=_triangle_of_any_rank),
 }

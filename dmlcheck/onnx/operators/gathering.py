@@ -74,13 +74,35 @@ _MOST_COMBINED = 1 << 24  # elements and updates in a row each
 
 
 def _combined_elements(node: OnnxNode) -> list[Counterpart]:
-    if _reduction(node) == "none" or not node.input(1).size:
+    x, axis = node.input(0), axis_of(node.get("axis", 0), node.input(0).ndim)
+    is_plain = _reduction(node) == "none"
+    has_sizes_of_scatter = all(
+        size == whole or at == axis for at, (size, whole) in enumerate(zip(node.input(1).shape, x.shape, strict=True))
+    )
+    if not node.input(1).size or (is_plain and has_sizes_of_scatter):
         return _scatter(node.with_attributes(reduction="none"))
-    x, indices = node.input(0), node.numbers_of(1)
-    axis = axis_of(node.get("axis", 0), x.ndim)
-    places: list[Array] = list(np.indices(indices.shape))
-    places[axis] = _from_start(indices, x.shape[axis])
-    return _combined(node, np.asarray(np.ravel_multi_index(tuple(places), x.shape)))
+    indices = node.numbers_of(1)
+    coordinates: list[Array] = list(np.indices(indices.shape))
+    coordinates[axis] = _from_start(indices, x.shape[axis])
+    places = np.asarray(np.ravel_multi_index(tuple(coordinates), x.shape))
+    return _replaced(node, places.reshape(-1)) if is_plain else _combined(node, places)
+
+
+def _replaced(node: OnnxNode, places: Array) -> list[Counterpart]:
+    """JOIN and GATHER: the elements, and in some places their updates; SCATTER takes as many as the input has."""
+    x, updates = node.input(0), node.input(2)
+    if np.unique(places).size < places.size:
+        raise Unmapped(f"{node.type} of several updates for an element, of which ONNX does not say which one stays")
+    sources = np.arange(x.size)
+    sources[places] = x.size + np.arange(places.size)
+    joined = x.like((x.size + updates.size,))
+    return [join([x.reshape(-1), updates.reshape(-1)], joined, 0), *_gathered(joined, sources, node.output())]
+
+
+def _gathered(joined: TensorRef, sources: Array, output: TensorRef) -> list[Counterpart]:
+    """GATHER elements of a tensor of one dimension."""
+    inputs = joined, TensorRef.of(sources)
+    return _gather(OnnxNode("Gather", 13, {"axis": 0}, inputs, (output.view(sources.shape),)))
 
 
 def _combined_slices(node: OnnxNode) -> list[Counterpart]:
@@ -133,7 +155,7 @@ def _combined(node: OnnxNode, places: Array) -> list[Counterpart]:
     tensors = {"InputTensor": gathered, "OutputTensor": output.view((x.size, 1))}
     return [
         join(parts, joined, 0),
-        *_gather(OnnxNode("Gather", 13, {"axis": 0}, (joined, TensorRef.of(rows)), (gathered,))),
+        *_gathered(joined, rows, gathered),
         step("REDUCE", Function=function, **tensors, Axes=[1]),
     ]
 

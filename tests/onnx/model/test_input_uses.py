@@ -51,6 +51,44 @@ def test_an_index_passes_through_a_choice(inputs: str) -> None:
     assert use(node("Where", inputs, "a"), node("Gather", "table a", "y")).most == 7
 
 
+def test_an_index_is_a_part_of_an_input() -> None:
+    """Graph networks have the ends of their edges in one input of two rows."""
+    assert use(node("Gather", "i row", "a"), node("Gather", "table a", "y")).most == 7
+
+
+@pytest.mark.parametrize("inputs", ["i n", "n i"])
+@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul"])
+def test_an_index_may_be_moved(operator: str, inputs: str) -> None:
+    assert use(node(operator, inputs, "a"), node("Gather", "table a", "y")).most == 7
+
+
+def made_lengths(name: str, sizes: dict[str, tuple[int, ...]], shape: tuple[int, ...]) -> Any:
+    """Return the numbers that are made for an input of some shape, of a model with others of some sizes."""
+    made = model([], {}, {})
+    made.graph.input.extend(tensor(each, size, INT64) for each, size in {**sizes, name: shape}.items())
+    found = uses_of(made, {**sizes, name: shape})[name].related
+    return None if found is None else list(found(shape))
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "shape", "expected"),
+    [
+        ("x_lengths", {"scales": (3,), "x": (3, 8)}, (3,), [8, 7, 6]),
+        ("input_len", {"x": (4, 80, 2)}, (4,), [2, 1, 1, 1]),
+        ("len", {"x": (4, 6)}, (), [6]),
+        ("len", {"x": (4, 6)}, (1,), [6]),
+        ("len", {"x": (4, 6)}, (2,), None),  # of no batch that there is
+        ("len", {"x": (4, 6)}, (4, 6), None),
+        ("len", {"x": (4, 0)}, (4,), None),
+        ("counts", {"x": (4, 6)}, (4,), None),
+    ],
+)
+def test_lengths_of_sequences_are_told_by_their_names(
+    name: str, sizes: dict[str, tuple[int, ...]], shape: tuple[int, ...], expected: list[int] | None
+) -> None:
+    assert made_lengths(name, sizes, shape) == expected
+
+
 def test_lengths_of_attention_are_known() -> None:
     made = node("GroupQueryAttention", "q k v past pv i total", "y", domain="com.microsoft")
     assert use(made) == Use(length="last", past="past", new=("k", "q"))

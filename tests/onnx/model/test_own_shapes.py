@@ -56,6 +56,27 @@ def test_quantized_values_have_the_type_of_the_zero_point() -> None:
     assert inferred("com.microsoft.QLinearConcat", joined, axis=-1) == [(INT8, (2, 7))]
 
 
+def number(value: int) -> Value:
+    return of_numbers(np.array(value))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attributes", "sizes"),
+    [
+        ([(2, 128, 1), number(8), None, number(16)], {}, (2, 15, 9, 2)),  # ONNX's test of STFT
+        ([(2, 128), number(8), (16,)], {"onesided": 0}, (2, 15, 16, 2)),
+        ([("b", "n"), number(8), (15,)], {}, ("b", "", 8, 2)),
+    ],
+)
+def test_by_default_half_of_the_frequencies_are_given(inputs: Any, attributes: Any, sizes: Sizes) -> None:
+    assert inferred("STFT", inputs, opset=17, **attributes) == [(FLOAT, sizes)]
+
+
+def test_frequencies_are_unknown_without_a_step_or_a_length() -> None:
+    assert inferred("STFT", [(2, 128), (), (16,)], opset=17) == [None]
+    assert inferred("STFT", [(2, 128), number(8), None, ()], opset=17) == [None]
+
+
 @pytest.mark.parametrize(
     ("a", "b", "attributes", "expected"),
     [

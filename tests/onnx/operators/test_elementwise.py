@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import computed, float32, node_of
 from onnx_nodes import agrees, fields, floats, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(2, 3)
@@ -100,3 +102,10 @@ def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
     assert agrees(made)
     large = found("Pow", [floats(1), np.array([2**40], dtype)], floats(1))
     assert large.fields["ExponentTensor"].dtype == dtype
+
+
+def test_whole_numbers_and_exponents_of_more_dimensions_have_powers_too() -> None:
+    whole = node_of("Pow", [np.array([2, -3], np.int32), np.array(3, np.int32)], TensorRef("INT32", (2,)))
+    assert computed(whole)[0].tolist() == [8, -27]
+    raised = node_of("Pow", [floats(2, 3), np.full((1, 1), 2, np.float32)], float32(1, 2))
+    assert computed(raised)[0].tolist() == [[4, 9]]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_graphs import computed, float32, node_of
 from onnx_nodes import fields, found, zeros
 
 
@@ -27,3 +28,9 @@ def test_a_triangle_is_what_is_not_filled_with_0(attributes: Any, k: int | None,
     assert made.operator == "DIAGONAL_MATRIX1"
     expected = {"ValueDataType": "INT64", "Value": 0, "DiagonalFillBegin": span[0], "DiagonalFillEnd": span[1]}
     assert fields(made) == expected
+
+
+def test_triangles_of_five_dimensions_are_those_of_their_matrices() -> None:
+    x = np.arange(1, 9, dtype=np.float32).reshape(1, 1, 2, 2, 2)
+    made = node_of("Trilu", [x], float32(1, 1, 2, 2, 2), upper=0)
+    assert computed(made)[0].reshape(-1).tolist() == [1, 0, 3, 4, 5, 0, 7, 8]

@@ -21,7 +21,7 @@ def indices(*sizes: int) -> Any:
 
 
 def test_scattering_replaces_elements_and_combines_none() -> None:
-    made = found("ScatterElements", [X, indices(1, 3), zeros(1, 3)], X, axis=1)
+    made = found("ScatterElements", [X, indices(2, 1), zeros(2, 1)], X, axis=1)
     assert (made.operator, fields(made)) == ("SCATTER", {"Axis": 1})
     made = found("ScatterND", [X, indices(1, 1), zeros(1, 3)], X)
     assert (made.operator, fields(made)) == ("SCATTER_ND", {"InputDimensionCount": 2, "IndicesDimensionCount": 2})
@@ -29,6 +29,14 @@ def test_scattering_replaces_elements_and_combines_none() -> None:
         Unmapped, match=r"^ScatterElements that combines updates with elements by add, which DirectML's does not$"
     ):
         provider_steps(node_of("ScatterElements", [X, indices(1, 3), zeros(1, 3)], float32(2, 3), reduction="add"))
+
+
+def test_fewer_updates_than_scatter_takes_are_gathered_with_the_elements() -> None:
+    updates = np.array([[10, 20]], np.float32)
+    made = node_of("ScatterElements", [SIX, np.array([[-1, 0]]), updates], float32(2, 3))
+    assert computed(made)[0].tolist() == [[1, 20, 3], [10, 5, 6]]
+    with pytest.raises(Unmapped, match="ScatterElements of several updates for an element"):
+        computed(node_of("ScatterElements", [SIX, np.array([[1, 1]]), updates], float32(2, 3), axis=1))
 
 
 def test_one_hot_keeps_the_axis_of_the_output() -> None:
