@@ -214,8 +214,11 @@ def test_an_axis_of_one_element_before_and_after_is_not_resampled(given: float, 
         "OutputTensor": ("FLOAT32", [[given]]),
     }
     fields = {
-        **{"InterpolationMode": "LINEAR", "RoundingDirection": "INCREASING", "Scales": [0.25, 1]},
-        **{"InputPixelOffsets": [2, 0], "OutputPixelOffsets": [-0.5, 1]},
+        "InterpolationMode": "LINEAR",
+        "RoundingDirection": "INCREASING",
+        "Scales": [0.25, 1],
+        "InputPixelOffsets": [2, 0],
+        "OutputPixelOffsets": [-0.5, 1],
     }
     assert outcome("RESAMPLE2", fields, tensors, [[given]]) == expected
 
@@ -229,8 +232,9 @@ def test_planes_are_upsampled_along_their_height_first(strides: list[int], given
         "OutputTensor": ("FLOAT32", [[[[0.0] * 2] * 2]]),
     }
     fields = {
-        **{"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2], "Strides": strides}},
-        **{"ScaleSize": {"Width": 1, "Height": 1}, "InterpolationMode": "LINEAR"},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2], "Strides": strides},
+        "ScaleSize": {"Width": 1, "Height": 1},
+        "InterpolationMode": "LINEAR",
     }
     assert outcome("UPSAMPLE_2D", fields, tensors, [[[[given, NAN], [0.0, -largest]]]]) == expected
 
