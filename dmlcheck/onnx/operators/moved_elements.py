@@ -29,7 +29,7 @@ def _reshape(node: OnnxNode) -> list[Counterpart]:
     """Return a copy: of the output's sizes where its values are known, else of the input's, as the provider has it."""
     if not node.has_outputs:
         x = node.input(0)
-        if node.output().size != x.size:
+        if node.gives(0) and node.output().size != x.size:
             raise Unmapped(f"{node.type} of {x.size:,} elements to the sizes {list(node.output().shape)}")
         copy = node.output().view(x.shape) if node.gives(0) else x.unknown()
         return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x, "OutputTensor": copy})]
