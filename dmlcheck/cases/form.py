@@ -65,26 +65,21 @@ def form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Iterat
     for key in CASE_KEYS:
         value = case.get(key)
         if not has_form(key, value) and not (templated and key != "matrix" and is_variable(value)):
-            yield from _key_findings(key, value, templated=templated)
-
-
-def _key_findings(key: str, value: Any, *, templated: bool) -> Iterator[Finding]:
-    """Yield the findings about a value of the wrong type, or about its parts."""
-    if key == "tolerance":
-        yield from _tolerance_findings(value, templated=templated)
-    elif type(value) is list and key in ("invalid", "tags"):
-        for index, element in enumerate(value):
-            if type(element) is not str:
-                yield wrong_type((key, index), f"{key}[{index}]", element, "text")
-    elif type(value) is dict and key == "matrix":
-        for name, values in value.items():
-            if type(values) is not list or not values:
-                yield wrong_type((key, name), f"matrix.{name}", values, "a list of one value or more")
-    else:
-        nearest = nearest_level(value) if key == "feature_level" else None
-        shown = f"0x{value:X}" if nearest and type(value) is int and value > 99 else describe(value)
-        params = {"what": key, "found": shown, "expected": _FORMS[key][1]}
-        yield Finding("wrong-type", (key,), params, f"the nearest is {nearest}" if nearest else None)
+            if key == "tolerance":
+                yield from _tolerance_findings(value, templated=templated)
+            elif type(value) is list and key in ("invalid", "tags"):
+                for index, element in enumerate(value):
+                    if type(element) is not str:
+                        yield wrong_type((key, index), f"{key}[{index}]", element, "text")
+            elif type(value) is dict and key == "matrix":
+                for name, values in value.items():
+                    if type(values) is not list or not values:
+                        yield wrong_type((key, name), f"matrix.{name}", values, "a list of one value or more")
+            else:
+                nearest = nearest_level(value) if key == "feature_level" else None
+                shown = f"0x{value:X}" if nearest and type(value) is int and value > 99 else describe(value)
+                params = {"what": key, "found": shown, "expected": _FORMS[key][1]}
+                yield Finding("wrong-type", (key,), params, f"the nearest is {nearest}" if nearest else None)
 
 
 # ---- tolerances

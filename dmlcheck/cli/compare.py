@@ -261,7 +261,12 @@ def changes_markdown(found: Changes) -> str:
     for key, title, rows in lists:
         shown: list[str] = []
         for row in rows[:_MOST_LISTED]:
-            line = _row_markdown(row)
+            if isinstance(row, Growth):
+                cells = [f"<code>{_marked(row.case)}</code>", _marked(row.output), _marked(_growth_text(row))]
+            else:
+                outcomes = ("" if case is None else case.outcome for case in (row.old, row.new))
+                cells = [f"<code>{_marked(row.id)}</code>", *outcomes, _marked(_said(row))]
+            line = f"| {' | '.join(cells)} |\n"
             if len(line) > room:
                 break
             room -= len(line)
@@ -281,15 +286,6 @@ def _section(key: str, title: str, shown: Sequence[str], left: int) -> Iterator[
         yield f"\n{left:,} more: see the JSON reports.\n"
     if is_folded:
         yield "\n</details>\n"
-
-
-def _row_markdown(row: Change | Growth) -> str:
-    if isinstance(row, Growth):
-        cells = [f"<code>{_marked(row.case)}</code>", _marked(row.output), _marked(_growth_text(row))]
-    else:
-        outcomes = ("" if case is None else case.outcome for case in (row.old, row.new))
-        cells = [f"<code>{_marked(row.id)}</code>", *outcomes, _marked(_said(row))]
-    return f"| {' | '.join(cells)} |\n"
 
 
 _ADDRESS = re.compile(r"(?<=\w):(?=//)|(?<=www)\.")

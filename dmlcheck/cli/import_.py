@@ -61,20 +61,16 @@ def import_(
         endings = " or ".join(ending for source in _FORMS[form] for ending in source.endings)
         say(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
     for one in imported:
-        _print(one)
+        if one.document is not None:
+            problems = one.problems if one.document.text else map(at_pointer, one.problems)
+            Console().problems(problems, one.document)
+        for remark in one.remarks:
+            say(f"{one.source}: {remark}")
+        if one.file is not None:
+            say(f"{one.source}: {counted(one.cases, 'case')} imported to {one.file}")
     if any(one.problems for one in imported):
         sys.exit(Exit.WRONG_INPUT)
     sys.exit(Exit.GOOD if any(one.cases for one in imported) else Exit.NOTHING_CHECKED)
-
-
-def _print(imported: Imported) -> None:
-    if imported.document is not None:
-        problems = imported.problems if imported.document.text else map(at_pointer, imported.problems)
-        Console().problems(problems, imported.document)
-    for remark in imported.remarks:
-        say(f"{imported.source}: {remark}")
-    if imported.file is not None:
-        say(f"{imported.source}: {counted(imported.cases, 'case')} imported to {imported.file}")
 
 
 def _imported(form: str, found: list[tuple[str, Format]], folder: str, options: dict[str, Any]) -> list[Imported]:

@@ -108,7 +108,10 @@ def whole_run(paths: Iterable[str]) -> WholeRun:
     _check_case_set(shards)
     cases = [case for shard in shards for case in shard.report["cases"]]
     results = [case_result(case) for case in sorted(cases, key=lambda case: case.get("ordinal", 0))]
-    info = _info(shards)
+    infos = [_info_of(shard) for shard in shards]
+    versions = dict.fromkeys(info.version for info in infos if info.version)
+    devices = dict.fromkeys(info.device for info in infos if info.device)
+    info = infos[0]._replace(version=" and ".join(versions), device=" and ".join(devices))
     return WholeRun(info, results, _summary(shards, results, is_of_reference=info.is_of_reference))
 
 
@@ -191,14 +194,6 @@ def _summary(shards: list[_Shard], results: list[CaseResult], *, is_of_reference
         except (AttributeError, KeyError, TypeError):
             raise ReportError(f"{path}: its end is not as `dmlcheck run` writes it") from None
     return tally.summary(seconds, digest=shards[0].report["digest"], compared=compared)
-
-
-def _info(shards: list[_Shard]) -> RunInfo:
-    """Return the description of a run by its first shard, with all the versions and devices that the shards ran on."""
-    infos = [_info_of(shard) for shard in shards]
-    versions = dict.fromkeys(info.version for info in infos if info.version)
-    devices = dict.fromkeys(info.device for info in infos if info.device)
-    return infos[0]._replace(version=" and ".join(versions), device=" and ".join(devices))
 
 
 def _word_of(report: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:

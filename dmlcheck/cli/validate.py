@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -216,7 +216,8 @@ def validation_lines(descs: list[Validated], documents: Mapping[str, Document], 
         yield from _desc_lines(desc, documents[desc.file], style, reported, times)
     errors = len(times.keys() - {None}) + times[None]
     if errors:
-        rules = _rules(descs)
+        found = (diagnostic for desc in descs for diagnostic in desc.diagnostics if diagnostic.severity != NOTE)
+        rules = list(dict.fromkeys(diagnostic.rule for diagnostic in found))
         more = (
             f"`dmlcheck explain {rules[0]}` says more." if len(rules) == 1 else "`dmlcheck explain RULE` explains each."
         )
@@ -248,11 +249,6 @@ def _desc_lines(
         yield f"{visible(desc.label)}: DirectML {desc.answer.version} {desc.answer.text}"
     for at in desc.levels:
         yield f"  {at.level}  {'valid' if at.is_valid else visible(at.reason or '')}"
-
-
-def _rules(descs: Iterable[Validated]) -> list[str]:
-    found = (diagnostic for desc in descs for diagnostic in desc.diagnostics if diagnostic.severity != NOTE)
-    return list(dict.fromkeys(diagnostic.rule for diagnostic in found))
 
 
 def _verdict(desc: Validated) -> str:

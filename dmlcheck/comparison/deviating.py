@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.comparison.compare import JudgedOutputs, allowed, compare, same
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference import engine
 from dmlcheck.reference.arrays.data_types import beginning, limited
@@ -287,18 +288,20 @@ def _explained(row: Deviation, judged: JudgedOutputs, name: str) -> Array:
 
 
 def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: JudgedOutputs, name: str) -> Array | bool:
-    """Return which elements are right for other inputs, or near without a limit; none if the desc lacks such inputs."""
-    changed = {}
+    """Return which elements are right for other inputs or attributes, or near without a limit; none if it has none."""
+    inputs, desc = {**judged.inputs}, judged.desc
     for field, expression in as_if.items():
-        given = judged.inputs.get(field)
-        other = None if given is None else _value(expression, names, given.shape)
-        if given is None or other is None:
+        given = inputs.get(field)
+        other = _value(expression, names, None if given is None else given.shape)
+        if other is None or (given is None and not _has(desc, field)):
             return False
-        changed[field] = other if given.dtype.kind == "f" else other.astype(given.dtype)
-    inputs = {**judged.inputs, **changed}
-    made = engine.evaluate(judged.desc, inputs)[name]
+        if given is None:
+            desc = _with(desc, field, other.tolist())
+        else:
+            inputs[field] = other if given.dtype.kind == "f" else other.astype(given.dtype)
+    made = engine.evaluate(desc, inputs)[name]
     right = {name: (judged.expected[name][0], made.values)}
-    bounds_of = partial(bounds, judged.desc, inputs, precision=judged.limit.precision, with_measured=True)
+    bounds_of = partial(bounds, desc, inputs, precision=judged.limit.precision, with_measured=True)
     found = compare(right, {name: judged.actual[name]}, judged.limit, bounds_of)[name]
     is_limited = np.isfinite(allowed(right, judged.limit, bounds_of)[name])
     is_known = True if made.unknown is None else ~made.unknown
@@ -306,15 +309,29 @@ def _are_right(as_if: Mapping[str, str], names: Mapping[str, Any], judged: Judge
     return is_right & is_known & (True if found.refused is None else ~found.refused)
 
 
-def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, ...]) -> Array | None:
-    """Return the value of an expression for every element; None if it speaks of other tensors or shapes."""
+def _has(desc: OperatorDesc, path: str) -> bool:
+    """Whether a desc has an attribute, or a fused activation one of its own (`FusedActivation.Steepness`)."""
+    name, _, inner = path.partition(".")
+    own = desc.get(name)
+    return own is not None and (not inner or _has(own, inner))
+
+
+def _with(desc: OperatorDesc, path: str, value: Any) -> OperatorDesc:
+    """Return a desc with another value of an attribute that it has."""
+    name, _, inner = path.partition(".")
+    return desc._replace(values={**desc.values, name: _with(desc.values[name], inner, value) if inner else value})
+
+
+def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, ...] | None) -> Array | None:
+    """Return the value of an expression for every element of a shape; None if it speaks of other tensors or shapes."""
     if expression is None:
         return None
     function, free = of_values(expression, FUNCTIONS)
     if any(names.get(each) is None for each in free):
         return None
     try:
-        return np.broadcast_to(np.asarray(function(*(names[each] for each in free))), shape)
+        found = np.asarray(function(*(names[each] for each in free)))
+        return found if shape is None else np.broadcast_to(found, shape)
     except (IndexError, TypeError, ValueError):
         return None
 
@@ -324,7 +341,7 @@ def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:
 
     `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name; `actual`
     are the implementation's values, and `finite` says whether all inputs are. `may_overflow` returns a mask of what
-    follows from infinity, NaN, or a number that is beyond the type on the way, and `of_infinity` one of what
+    follows from a number that is beyond the type on the way, of finite inputs, and `of_infinity` one of what
     FusedActivation makes of infinity or NaN.
     """
     given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
@@ -347,16 +364,28 @@ def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:
 
 
 def _may_overflow(judged: JudgedOutputs, name: str) -> Array:
-    """Return a mask of the wrong elements that nothing bounds, since numbers on the way may be beyond the type."""
+    """Return a mask of the wrong elements that nothing bounds, since numbers on the way may be beyond the type.
+
+    Infinity and NaN among the inputs count as 1: what follows from them alone is no overflow.
+    """
     refused = judged.compared[name].refused
+    inputs = {field: _tame(given) for field, given in judged.inputs.items()}
     found = np.zeros(judged.expected[name][1].shape, bool)
     asked = {} if refused is None else {name: refused}
     for _, at, bound in bounds(
-        judged.desc, judged.inputs, asked, judged.limit.precision, with_measured=True, with_overflows=True
+        judged.desc, inputs, asked, judged.limit.precision, with_measured=True, with_overflows=True
     ):
         marks = (way.unlimited for way in (bound, *bound.others) if way.unlimited is not None)
         found.reshape(-1)[at] = reduce(np.logical_or, marks, np.zeros(at.shape, bool))
     return found
+
+
+def _tame(given: Any) -> Any:
+    """Return an input, or a list of inputs, with 1 in place of infinity and NaN."""
+    if isinstance(given, list | tuple):
+        return [_tame(each) for each in given]
+    is_number = given is None or given.dtype.kind != "f"
+    return given if is_number else np.where(np.isfinite(given), given, given.dtype.type(1))
 
 
 def _is_of_infinity(judged: JudgedOutputs, name: str) -> Array:

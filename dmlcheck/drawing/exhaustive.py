@@ -83,7 +83,8 @@ def desc_of(operator: str, seed: int, number: int, level: str) -> OperatorDesc |
     spec = load_spec(operator)
     for attempt in range(_TRIES):
         chance = seeded(f"all {seed} {operator} {level} {kind} {variant} {attempt}")
-        desc = _made(spec, _drafted(spec, kind, chance, level), chance, level)
+        fields = made_valid(spec, _drafted(spec, kind, chance, level), chance, _SIZES, level)
+        desc = None if fields is None else validate(spec.operator, fields, level)[0]
         if desc is not None and _is_whole(desc, kind):
             return desc
     return None
@@ -99,11 +100,6 @@ def _drafted(spec: OperatorSpec, kind: str, chance: Chance, level: str) -> Raw:
             raw[name]["Sizes"] = [1] * (len(raw[name]["Sizes"]) - 2) + [_SIDE, _SIDE][-len(raw[name]["Sizes"]) :]
             raw[name]["DataType"] = kind if spec.fields[name].kind == INPUT else raw[name]["DataType"]
     return raw
-
-
-def _made(spec: OperatorSpec, raw: Raw, chance: Chance, level: str) -> OperatorDesc | None:
-    fields = made_valid(spec, raw, chance, _SIZES, level)
-    return None if fields is None else validate(spec.operator, fields, level)[0]
 
 
 def _is_whole(desc: OperatorDesc, kind: str) -> bool:

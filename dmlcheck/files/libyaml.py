@@ -137,7 +137,12 @@ class _Values:
         self.count += 1
         innermost = self.open[-1]
         if innermost.key is None and type(innermost.parts) is dict:
-            self.start_field(innermost, event)
+            if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
+                raise _bad_tag(event)
+            innermost.key = event.value
+            if event.value in innermost.parts and len(self.repeated) < MAX_DUPLICATES:
+                mapping = innermost.start.start_mark.index
+                self.repeated.append(Repeated(mapping, event.value, event.start_mark.index, place_of(event, event)))
             return
         value = event.value
         if event.tag is not None:
@@ -157,14 +162,6 @@ class _Values:
             raise too_many_digits(text, start_of(event))
         self.plain[text] = value
         return value
-
-    def start_field(self, innermost: _Open, event: Any) -> None:
-        if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
-            raise _bad_tag(event)
-        innermost.key = event.value
-        if event.value in innermost.parts and len(self.repeated) < MAX_DUPLICATES:
-            mapping = innermost.start.start_mark.index
-            self.repeated.append(Repeated(mapping, event.value, event.start_mark.index, place_of(event, event)))
 
     def start(self, event: Any) -> None:
         innermost = self.open[-1]

@@ -94,7 +94,10 @@ class Folder:
             full = os.path.join(root, *name.split("/"))
             if _is_in(full, root) and os.path.isfile(full) and not os.path.islink(full):
                 os.remove(full)
-                _remove_empty(os.path.realpath(os.path.dirname(full)), root)
+                folder = os.path.realpath(os.path.dirname(full))
+                while folder != root and is_inside(folder, root) and not os.listdir(folder):
+                    os.rmdir(folder)
+                    folder = os.path.dirname(folder)
 
 
 def check(path: str, form: str) -> bool:
@@ -145,12 +148,6 @@ def _is_path(name: Any) -> bool:
 def _is_in(path: str, root: str) -> bool:
     """Whether the folder of a file lies in another, all links followed."""
     return is_inside(os.path.realpath(os.path.dirname(path)), root)
-
-
-def _remove_empty(folder: str, root: str) -> None:
-    while folder != root and is_inside(folder, root) and not os.listdir(folder):
-        os.rmdir(folder)
-        folder = os.path.dirname(folder)
 
 
 # ---- names of files

@@ -135,7 +135,10 @@ class Reducing:
                 self._take_all(candidates)
             if self.inputs:
                 self._take_all(self._values)
-                self._take_simplest()
+                inputs = simplest(self.inputs, lambda inputs: self.with_inputs(inputs) is not None)
+                found = None if inputs is None else self.with_inputs(inputs)
+                if found is not None and weight_of(found.inputs) < weight_of(self.inputs):
+                    self.now = found
 
     @property
     def inputs(self) -> Mapping[str, Any]:
@@ -171,13 +174,6 @@ class Reducing:
             found = self.with_inputs(simpler)
             if found is not None and weight_of(found.inputs) < most:
                 yield found
-
-    def _take_simplest(self) -> None:
-        """Take the simplest values that hypothesis finds, if those are simpler."""
-        inputs = simplest(self.inputs, lambda inputs: self.with_inputs(inputs) is not None)
-        found = None if inputs is None else self.with_inputs(inputs)
-        if found is not None and weight_of(found.inputs) < weight_of(self.inputs):
-            self.now = found
 
 
 class Reducer(Reducing):

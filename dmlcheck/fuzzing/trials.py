@@ -121,7 +121,12 @@ class BenchHere:
         """Return the answer of the implementation to a unit of work."""
         try:
             if isinstance(work, CaseOfFile):
-                return _of_file(work, self.run)
+                case = next((case for case in read_file(work.path).cases if case.name == work.name), None)
+                return (
+                    TrialAnswer(ERRORED, "the case cannot be read")
+                    if case is None
+                    else answer_of(run_case(case, self.run))
+                )
             trial = work if isinstance(work, Trial) else trial_of(work)
             if trial is None:
                 return TrialAnswer(SKIPPED, NO_DRAW)
@@ -167,11 +172,6 @@ def _is_refused(trial: Trial, run: Run) -> bool:
     if run.foreseen is None or trial.level == level_of_release(run.foreseen):
         return False
     return not is_accepted(read_desc(trial.operator, trial.fields), run.foreseen)
-
-
-def _of_file(written: CaseOfFile, run: Run) -> TrialAnswer:
-    case = next((case for case in read_file(written.path).cases if case.name == written.name), None)
-    return TrialAnswer(ERRORED, "the case cannot be read") if case is None else answer_of(run_case(case, run))
 
 
 # ---- in other processes

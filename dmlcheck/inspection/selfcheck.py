@@ -94,7 +94,11 @@ def _problems(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> Ite
         for text in (*_spec_problems(spec), *case_problems(spec, own), *about_problems(spec, own)):
             yield f"{spec.operator}: {text}"
     yield from kernel_problems(known)
-    yield from _word_problems(known)
+    used = {row.word for spec in known for row in spec.constraints}
+    yield from (
+        f"constraint_words.py: no constraint uses the word {word}"
+        for word in sorted(constraint_words.WORDS.keys() - used)
+    )
     for folder in sorted(cases):
         if full_name(folder.upper()) is None:
             yield f"cases/{folder}: no operator of this name"
@@ -229,7 +233,7 @@ def _values_problems(spec: OperatorSpec, where: str, row: Deviation) -> Iterator
 
     expressions_of = [row.values, row.gives, *(row.as_if or {}).values()]
     names = {name for text in expressions_of if text is not None for name in conditions.of_values(text, FUNCTIONS)[1]}
-    names |= {*(row.as_if or {})}
+    names |= {path.partition(".")[0] for path in row.as_if or {}}
     yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys() - NAMES))
     if row.is_given and row.values is None:
         yield f"{where} says what DirectML gives, and not where"
@@ -257,14 +261,6 @@ def _table_problems(spec: OperatorSpec, table: SupportTable) -> Iterator[str]:
     order = [LEVEL_ORDER.get(level, -1) for level in table.rows]
     if order != sorted(order, reverse=True):
         yield "the rows of a support table do not stand newest first"
-
-
-def _word_problems(known: list[OperatorSpec]) -> Iterator[str]:
-    used = {row.word for spec in known for row in spec.constraints}
-    yield from (
-        f"constraint_words.py: no constraint uses the word {word}"
-        for word in sorted(constraint_words.WORDS.keys() - used)
-    )
 
 
 # ---- the conditions of a spec's rows

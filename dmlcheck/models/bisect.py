@@ -317,7 +317,11 @@ class ModelBisection:
                 is_unclear = True
                 continue
             if not _is_alike(actual, self.tensors[name]):
-                return _misshapen(name, actual, self.tensors[name])
+                alone = self.tensors[name]
+                problem = (
+                    f"is {actual.dtype} {list(actual.shape)}; the nodes alone give {alone.dtype} {list(alone.shape)}"
+                )
+                return Verdict({}, (Finding("output-mismatch", (), {"tensor": name, "problem": problem}),))
             output = chain.output(name, actual, len(nodes))
             is_wrong = bool(output.verdict.findings)
             if is_wrong and not chain.output(name, self.tensors[name], len(nodes)).verdict.findings:
@@ -378,9 +382,3 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def _is_alike(one: Any, other: Any) -> bool:
     return bool(one.dtype == other.dtype and one.shape == other.shape)
-
-
-def _misshapen(name: str, actual: Any, alone: Any) -> Verdict:
-    """Return the verdict on a tensor that has another type or other sizes than the separate nodes give it."""
-    problem = f"is {actual.dtype} {list(actual.shape)}; the nodes alone give {alone.dtype} {list(alone.shape)}"
-    return Verdict({}, (Finding("output-mismatch", (), {"tensor": name, "problem": problem}),))

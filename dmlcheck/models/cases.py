@@ -14,7 +14,7 @@ from dmlcheck.models.inputs import ModelInputs, given_inputs, random_inputs
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
-from dmlcheck.onnx.model.parts import element_types, name_of, read_by
+from dmlcheck.onnx.model.parts import element_types, read_by
 from dmlcheck.onnx.reading import DOMAINS, Unreadable, element_type, schema_of, tensor_of
 
 _MOST_NAME = 1000  # characters of the name of a case
@@ -159,10 +159,10 @@ def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCa
     opset = max((int(entry.version) for entry in proto.opset_import if entry.domain in DOMAINS), default=1)
     taken: set[str] = set()
     cases = []
-    for node in proto.graph.node:
+    for position, node in enumerate(proto.graph.node):
         if node.op_type == "Constant" and not node.domain and _is_constant(node, constants):
             continue
-        name = _free(cut(name_of(node), _MOST_NAME), taken)
+        name = _free(cut(node.name, _MOST_NAME) or f"{node.op_type}_{position}", taken)
         case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin)
         cases.append(NodeCase(case, node, _operator(node, opset), tuple(read_by(node))))
     return tuple(cases)

@@ -166,7 +166,9 @@ class Chain:
             kind = TensorRef.of(actual)
             values = right.view(NUMPY_TYPES[kind.data_type])[: found.size]
             right = Carried(kind.data_type, values)
-        found = _as_carried(found, right)
+        dtype = np.dtype(NUMPY_TYPES[right.data_type])
+        are_integers = {found.dtype.kind, dtype.kind} == {"i", "u"}  # indices are UINT64 where ONNX has INT64
+        found = found.view(dtype) if are_integers and found.dtype.itemsize == dtype.itemsize else found
         verdict = judge_carried({name: right}, {name: found}, limit)
         error, tolerance = _relative(right, found)
         reason = self.taken.get(name)
@@ -199,13 +201,6 @@ def _rounded(held: Array | Carried, by: Carried) -> Carried:
     radius = held.radius + by.radius
     shared = by.radius if held.shared is None else held.shared + by.radius
     return held._replace(radius=radius, likely=radius, shared=shared)  # likely errors are not used in a chain
-
-
-def _as_carried(found: Array, right: Carried) -> Array:
-    """Return integers in DirectML's type: indices are UINT64 where ONNX has INT64."""
-    dtype = np.dtype(NUMPY_TYPES[right.data_type])
-    are_integers = {found.dtype.kind, dtype.kind} == {"i", "u"}
-    return found.view(dtype) if are_integers and found.dtype.itemsize == dtype.itemsize else found
 
 
 def _has_infinite(made: Carried) -> bool:

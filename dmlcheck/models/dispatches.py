@@ -249,12 +249,9 @@ def run_bound(graph: Graph, memory: Mapping[str, Array], constants: Load | None 
     results, wrong = collected(run_steps(graph.steps, graph.outputs, load))
     yield from wrong
     for name, output in results.outputs.items() if not wrong else ():
-        write_tensor(output.tensor, output.values, memory[name])
-
-
-def write_tensor(tensor: TensorDesc, values: Array, data: Array) -> None:
-    """Write the elements of a tensor into bytes; the bytes between them stay."""
-    if DATA_TYPES[tensor.data_type].bits < 8:
-        data[...] = to_bytes(tensor, values)
-    else:
-        viewed(tensor, data.view(NUMPY_TYPES[tensor.data_type]))[...] = values
+        data = memory[name]
+        if DATA_TYPES[output.tensor.data_type].bits < 8:
+            data[...] = to_bytes(output.tensor, output.values)
+        else:
+            # The bytes between the elements stay.
+            viewed(output.tensor, data.view(NUMPY_TYPES[output.tensor.data_type]))[...] = output.values

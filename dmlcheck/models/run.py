@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmlcheck.cases.prepare import Prepared
-from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
@@ -101,7 +100,9 @@ class ModelExecution:
         self.run.limits.once_a_kind = True
         self.model = self._loaded()
         self.output_cases = () if isinstance(self.model, UnusableModel) else output_cases(self.model, target.name)
-        self.selected = self._selected()
+        is_selected = self.plan.selection.of(self.target)
+        cases = (*(node.case for node in self.nodes), *self.output_cases)
+        self.selected = [case for case in cases if asks_for(self.target, case.name) and is_selected(case)]
         self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
         self.runs_together = self._runs_together()
         self.together: CaseResult | None = None
@@ -119,12 +120,6 @@ class ModelExecution:
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         nodes = node_cases(proto, self.target.name, constants)
         return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=element_types(proto))
-
-    def _selected(self) -> list[Case]:
-        """Return the selected nodes, which the shards of the run divide among them."""
-        is_selected = self.plan.selection.of(self.target)
-        cases = (*(node.case for node in self.nodes), *self.output_cases)
-        return [case for case in cases if asks_for(self.target, case.name) and is_selected(case)]
 
     def _runs_together(self) -> bool:
         """Whether the whole model runs once in addition to its nodes: where its case is selected.

@@ -78,17 +78,13 @@ def _exported(case: Case, place: Folder) -> Exported:
     largest = max(array.nbytes for array in (*tensors.inputs.values(), *tensors.outputs.values()))
     if largest > _MOST_BYTES - 2**16:
         return Exported(case.id, reason="a tensor takes more than 2 GiB, which a protobuf cannot hold")
-    name = _folder_name(going, len(place.entries))
+    # A name that no other case has, with the beginning that ONNX's runner requires.
+    words = _UNSAFE.sub("_", going.case.name)[:_MAX_NAME].strip("_").lower()
+    name = f"test_{going.desc.spec.short.lower()}_{words}_{len(place.entries):05}"
     for file, data in _files(going, graph, model, tensors, limits):
         place.write(f"{name}/{file}", data)
     place.entries[name] = {"folder": name, "operator": going.desc.spec.operator, "cases": [case.id]}
     return Exported(case.id, name)
-
-
-def _folder_name(going: Ready, number: int) -> str:
-    """Return a short name that no other case has, with the beginning that ONNX's runner requires: test_."""
-    words = _UNSAFE.sub("_", going.case.name)[:_MAX_NAME].strip("_").lower()
-    return f"test_{going.desc.spec.short.lower()}_{words}_{number:05}"
 
 
 # ---- values

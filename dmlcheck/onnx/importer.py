@@ -79,17 +79,12 @@ def _cases(path: str) -> Iterator[Written | Unmapped]:
         model = read_model(path)
         for number, test in enumerate(tests_of(path, model)):
             try:
-                case = _case(test, _source(name, path, model))
+                case = own_case(test) or foreign_case(test, _source(name, path, model))
                 yield case._replace(name=stem if number == 0 else f"{stem}-{number}")
             except Unmapped as reason:
                 yield reason
     except Unmapped as reason:
         yield reason
-
-
-def _case(test: BackendTest, source: str) -> Written:
-    """Return a test as a case; Unmapped where it cannot be one."""
-    return own_case(test) or foreign_case(test, source)
 
 
 def _name(path: str) -> str:

@@ -60,26 +60,24 @@ class Accuracy:
         for name, output in result.outputs.items():
             if output.shape is None:
                 key = (_operator(result), output.data_type)
-                self.worst[key] = _worse(self.worst.get(key) or Worst(*key), result.case.id, name, output)
+                worst = self.worst.get(key) or Worst(*key)
+                case = result.case.id
+                if output.max_ulp > worst.max_ulp and output.most_off is not None:
+                    most = output.most_off
+                    worst = worst._replace(
+                        max_ulp=output.max_ulp,
+                        of_ulp=Spot(case, name, most.place),
+                        is_unrounded=most.is_unrounded,
+                        is_unlimited=most.is_unlimited,
+                    )
+                if output.max_share is not None and (worst.max_share is None or output.max_share > worst.max_share):
+                    of_share = None if output.closest is None else Spot(case, name, output.closest.place)
+                    worst = worst._replace(max_share=output.max_share, of_share=of_share)
+                self.worst[key] = worst
 
     def rows(self) -> list[Worst]:
         """Return the worst of each operator and data type, by operator."""
         return [self.worst[key] for key in sorted(self.worst)]
-
-
-def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
-    if output.max_ulp > worst.max_ulp and output.most_off is not None:
-        most = output.most_off
-        worst = worst._replace(
-            max_ulp=output.max_ulp,
-            of_ulp=Spot(case, name, most.place),
-            is_unrounded=most.is_unrounded,
-            is_unlimited=most.is_unlimited,
-        )
-    if output.max_share is not None and (worst.max_share is None or output.max_share > worst.max_share):
-        of_share = None if output.closest is None else Spot(case, name, output.closest.place)
-        worst = worst._replace(max_share=output.max_share, of_share=of_share)
-    return worst
 
 
 _HALF = 0.5  # the most ULP that the rounding of a result is off

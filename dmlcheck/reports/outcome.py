@@ -114,7 +114,11 @@ class Outcome:
 
     def _add(self, result: CaseResult) -> None:
         if self.known is not None or self.fails_skipped or self.fails_flaky:
-            result = self._expected(result)
+            entry = self._entry(result.case)
+            result = expected_result(result, entry)
+            if self.fails_skipped:
+                result = unless_skipped(result, entry)
+            result = unless_flaky(result) if self.fails_flaky else result
         if result.against is not None and self.known_against is not None:
             other = expected_result(result.against.result, self.known_against.of(self._names(result.case)))
             result = result._replace(against=result.against._replace(result=other))
@@ -126,14 +130,6 @@ class Outcome:
         self.has_wrong_file = self.has_wrong_file or result.is_malformed
         for reporter in self.reporters:
             reporter.case(result)
-
-    def _expected(self, result: CaseResult) -> CaseResult:
-        """Return a result as its expectation has it, and as one that fails if it was skipped or flaky."""
-        entry = self._entry(result.case)
-        result = expected_result(result, entry)
-        if self.fails_skipped:
-            result = unless_skipped(result, entry)
-        return unless_flaky(result) if self.fails_flaky else result
 
     def _entry(self, case: Case) -> Entry | None:
         """Return the expectation of a case, and record that the case exists."""

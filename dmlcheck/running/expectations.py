@@ -348,7 +348,8 @@ def _value(key: str, raw: Any) -> Any:
     if key == "feature_level":
         return parse_level(raw)
     if key == "max_ulp":
-        return _number(raw)
+        is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
+        return float(raw) if is_number and 0 <= raw <= sys.float_info.max else None
     if not isinstance(raw, str) or not raw:
         return None
     if key == "expires":
@@ -356,11 +357,6 @@ def _value(key: str, raw: Any) -> Any:
     if key in _GLOBS and is_too_long(raw):
         return None
     return raw if key != "expect" or raw in EXPECTED else None
-
-
-def _number(raw: Any) -> float | None:
-    is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
-    return float(raw) if is_number and 0 <= raw <= sys.float_info.max else None
 
 
 def _date(raw: str) -> dt.date | None:

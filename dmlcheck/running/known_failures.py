@@ -57,7 +57,13 @@ def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML | None, peer
     if ended.outcome not in FAILURES:
         return ended
     if directml is None:
-        return _of_peer(ended, desc, peer)
+        own = (
+            *(row for row in ended.known if row.of),
+            *(row for row in deviations.of_peer(desc, peer) if _is_refused(ended, row)),
+        )
+        if own:
+            return ended._replace(outcome=XFAILED, reason=" ".join(row.text for row in own), known=())
+        return _of_another(ended) if isinstance(ended, Ending) and ended.known else ended
     of_desc = deviations.known_deviations(desc, directml.version, directml.device)
     known = tuple(row for row in of_desc if not row.is_narrow or row in ended.known or _is_refused(ended, row))
     expected = () if directml.version is None else deviations.foretold(known, directml.device)
@@ -65,16 +71,6 @@ def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML | None, peer
     if not expected:
         return ended._replace(known=known)
     return ended._replace(outcome=XFAILED, reason=" ".join(row.text for row in expected), known=())
-
-
-def _of_peer(ended: Ended, desc: OperatorDesc, peer: Peer | None) -> Ended:
-    own = (
-        *(row for row in ended.known if row.of),
-        *(row for row in deviations.of_peer(desc, peer) if _is_refused(ended, row)),
-    )
-    if own:
-        return ended._replace(outcome=XFAILED, reason=" ".join(row.text for row in own), known=())
-    return _of_another(ended) if isinstance(ended, Ending) and ended.known else ended
 
 
 def _is_refused(ended: Ending | CaseResult, row: Deviation) -> bool:

@@ -191,7 +191,9 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
         unlisted = (finding for finding in prepared.findings if not is_listed(finding, case.invalid or ()))
         return Ending(FAILED, "not the listed diagnostics", (mismatch, *unlisted), is_unrun=True)
     if prepared.desc is None or prepared.findings:
-        return _of_unusable(prepared)
+        if prepared.desc is None:
+            return _of_illegal(prepared.findings)
+        return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
     why_not = _why_not_run(prepared, prepared.desc, run)
     ending = _of_computed(case, prepared, prepared.desc, run) if why_not is None else ending_without_outputs(why_not)
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
@@ -299,13 +301,6 @@ def _of_answer(case: Case, wrong: InvalidDesc, run: Run) -> Ending:
     if answer.is_accepted:
         return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, run.implementation),))
     return Ending(PASSED, f"refused: {answer.code}")
-
-
-def _of_unusable(prepared: Prepared) -> Ending:
-    """Return the ending of a case whose desc or values cannot be used."""
-    if prepared.desc is None:
-        return _of_illegal(prepared.findings)
-    return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
 def _why_not_run(prepared: Prepared, desc: OperatorDesc, run: Run) -> NoOutputs | None:

@@ -102,7 +102,12 @@ class Limits:
             return self.guesses
         from dmlcheck.comparison.known_faults import is_searched
 
-        kind = _kind(desc, outputs)
+        attributes = {name: value for name, value in desc.values.items() if name not in desc.parts}
+        types = tuple((part.label, part.tensor.data_type, len(part.tensor.sizes)) for part in desc.tensors())
+        ways = tuple(
+            (one.shape, *map(bool, (one.mismatches, one.unlikely, one.systematic))) for one in outputs.values()
+        )
+        kind = desc.spec.operator, types, repr(attributes), ways
         is_new = kind not in self._kinds
         if is_searched(desc):  # the cause of a larger one is not found
             self._kinds.add(kind)
@@ -110,14 +115,6 @@ class Limits:
 
 
 _MOST_TRIED = 20  # wrong outputs of a file
-
-
-def _kind(desc: OperatorDesc, outputs: Mapping[str, OutputResult]) -> tuple[object, ...]:
-    """Return the kind of a failure: all of the desc but its sizes, and in which way it is off."""
-    attributes = {name: value for name, value in desc.values.items() if name not in desc.parts}
-    types = tuple((part.label, part.tensor.data_type, len(part.tensor.sizes)) for part in desc.tensors())
-    ways = tuple((one.shape, *map(bool, (one.mismatches, one.unlikely, one.systematic))) for one in outputs.values())
-    return desc.spec.operator, types, repr(attributes), ways
 
 
 def judge(

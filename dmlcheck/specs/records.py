@@ -180,10 +180,10 @@ class Deviation(NamedTuple):
     the month or year in which it was last seen, `device` a part of the device's name, None for any. `is_of_graphs`
     says that only compiled graphs give the wrong result. `values` is an expression that marks the elements of an
     output that are wrong, by the values of inputs and of the right output, and `gives` one for what DirectML gives in
-    their place; `as_if` has such expressions for inputs with which the right output would be what DirectML gives.
-    `refusal` is the code with which the operator is refused after its creation, or a part of the message. `of` is the
-    implementation that has the deviation, "" for DirectML; `errors` has how far its functions on the way may be from
-    the right results.
+    their place; `as_if` has such expressions for inputs and attributes with which the right output would be what
+    DirectML gives. `refusal` is the code with which the operator is refused after its creation, or a part of the
+    message. `of` is the implementation that has the deviation, "" for DirectML; `errors` has how far its functions on
+    the way may be from the right results.
     """
 
     text: str

@@ -137,6 +137,34 @@ def test_an_output_that_is_right_for_other_inputs_is_explained(actual: list[floa
     assert texts(made, given._replace(as_if={"ScaleTensor": "IndicesTensor"})) == []
 
 
+@pytest.mark.parametrize(("actual", "is_known"), [([-0.5, 0.75], True), ([-0.25, 0.75], False)])
+def test_an_output_that_is_right_for_another_attribute_is_explained(actual: list[float], is_known: bool) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2]}
+    activation = {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}
+    fields = {"ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor, "FusedActivation": activation}
+    inputs = {"ATensor": np.float32([-2, 0.25]), "BTensor": np.float32([1, 0.5])}
+    made = judged("ELEMENT_WISE_ADD1", fields, inputs, np.float32([-0.125, 0.75]), np.float32(actual))
+    given = row(values="expected < 0", as_if={"FusedActivation.Alpha": "0.5"})
+    assert texts(made, given) == (["known"] if is_known else [])
+    assert texts(made, given._replace(as_if={"FusedActivation.Steepness": "0.5"})) == []
+
+
+@pytest.mark.parametrize(("scale", "actual", "is_known"), [(INF, NAN, False), (3e38, INF, True), (3e38, 3.0, False)])
+def test_what_follows_from_an_infinite_input_is_no_overflow(scale: float, actual: float, is_known: bool) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
+    fields = {
+        **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor),
+        "TransA": "NONE",
+        "TransB": "NONE",
+        "Alpha": 0.125,
+        "Beta": 0,
+    }
+    inputs = {"ATensor": np.full((1, 1, 1, 1), scale, np.float32), "BTensor": np.full((1, 1, 1, 1), 4, np.float32)}
+    right, wrong = (np.full((1, 1, 1, 1), value, np.float32) for value in (scale / 2, actual))
+    made = judged("GEMM", fields, inputs, right, wrong)
+    assert texts(made, row(values="~isfinite(actual) & may_overflow()")) == (["known"] if is_known else [])
+
+
 # ---- the rows of specs: what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, 2026-11-29
 
 
@@ -177,6 +205,40 @@ def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
     }
     fields = {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "GroupCount": 1}
     assert outcome("QUANTIZED_LINEAR_CONVOLUTION", fields, tensors, given) == expected
+
+
+@pytest.mark.parametrize(
+    ("padding", "dilation", "given", "expected"),
+    [
+        ((1, 0), 1, 0.5, "xfailed"),
+        ((1, 0), 1, 2.5, "passed"),
+        ((1, 0), 1, 4.5, "failed"),
+        ((0, 1), 2, 4.5, "xfailed"),
+        ((0, 1), 2, 0.5, "passed"),
+        ((0, 1), 2, 1.5, "failed"),
+        ((0, 1), 1, 0.5, "failed"),
+    ],
+)
+def test_one_window_as_large_as_the_input_has_no_padding_or_dilations(
+    padding: tuple[int, int], dilation: int, given: float, expected: str
+) -> None:
+    tensors = {
+        "InputTensor": ("FLOAT32", [[[1.0, 2.0]]]),
+        "FilterTensor": ("FLOAT32", [[[0.0, 2.0]]]),
+        "BiasTensor": ("FLOAT32", [[[0.5]]]),
+        "OutputTensor": ("FLOAT32", [[[given]]]),
+    }
+    fields = {
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        "Strides": [2],
+        "Dilations": [dilation],
+        "StartPadding": [padding[0]],
+        "EndPadding": [padding[1]],
+        "OutputPadding": [0],
+        "GroupCount": 1,
+    }
+    assert outcome("CONVOLUTION", fields, tensors, [[[given]]]) == expected
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_a_loop_ends_where_its_condition_does() -> None:
     constants = [constant("yes", True, bool)]
     made = model([node("Abs", "x", "p"), loop], {"x": []}, {"y": []}, constants)
     made.graph.node[0].output[0] = "start"
-    assert outcomes(made) == {"start": "passed", "loop": "passed", "output:y": "passed"}
+    assert outcomes(made) == {"Abs_0": "passed", "loop": "passed", "output:y": "passed"}
 
 
 def test_a_loop_of_other_sizes_is_wrong(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,7 +221,7 @@ def test_a_loop_of_many_rounds_is_given_up(rounds: str, limit: str, monkeypatch:
 def test_a_node_inside_that_is_not_computed_is_named() -> None:
     made = node("If", "yes", "y", then_branch=branch("t", "Gadget"), else_branch=branch("e", "Abs"))
     found = failure(of_x([made], [constant("yes", True, bool)]))
-    assert found.reason.startswith("t (Gadget), which is inside of it, is not computed: ")
+    assert found.reason.startswith("Gadget_0 (Gadget), which is inside of it, is not computed: ")
 
 
 # ---- words

@@ -488,15 +488,10 @@ def _regions(desc: OperatorDesc, bindings: Mapping[str, ModelBinding], resources
         for part, source in zip(parts, binding.sources, strict=True):
             if source is not None:
                 length = (part.tensor.extent * DATA_TYPES[part.tensor.data_type].bits + 7) // 8
-                start = _start(source, resources)
+                kind = data_type(resources.readable[source.name].get("initialValuesDataType")) or "UNKNOWN"
+                start = source.start * (source.size or max(1, DATA_TYPES[kind].bits // 8))
                 regions.append(_Region(part.label, field.kind, source, start, start + length))
     return regions
-
-
-def _start(source: BoundResource, resources: Resources) -> int:
-    """Return the byte that a tensor starts at, from the type of its resource, if that is known without its values."""
-    kind = data_type(resources.readable[source.name].get("initialValuesDataType")) or "UNKNOWN"
-    return source.start * (source.size or max(1, DATA_TYPES[kind].bits // 8))
 
 
 def _overlap_findings(spec: OperatorSpec, regions: list[_Region]) -> Iterator[Finding]:

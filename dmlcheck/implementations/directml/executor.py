@@ -126,7 +126,10 @@ class DeviceExecutor:
             if not operator.is_initialised or has_owned:
                 self._initialise(operator, inputs, places_in)
             self._dispatch(operator, inputs, places_in, places_out)
-            self._read_back(bytes_out)
+            if bytes_out:
+                self._barrier(d3d12.Barrier.transition(self.outputs.address, d3d12.UNORDERED_ACCESS, d3d12.COPY_SOURCE))
+                self.list.copy_buffer_region(self.readback.address, 0, self.outputs.address, 0, bytes_out)
+            self._submit()
         except ComError as error:
             self._abandon()
             raise Failed(error.method, error.hresult) from None
@@ -196,12 +199,6 @@ class DeviceExecutor:
             self._barrier(d3d12.Barrier.unordered_access())
         finally:
             table.release()
-
-    def _read_back(self, size: int) -> None:
-        if size:
-            self._barrier(d3d12.Barrier.transition(self.outputs.address, d3d12.UNORDERED_ACCESS, d3d12.COPY_SOURCE))
-            self.list.copy_buffer_region(self.readback.address, 0, self.outputs.address, 0, size)
-        self._submit()
 
     # ---- what both dispatches do
 

@@ -87,7 +87,7 @@ def mean_variance(g: Builder, desc: OperatorDesc) -> None:
     elif _is_1_along(pair, axes):
         made = _instances(g, desc, x, pair, axes)
     elif _is_1_along(pair, others):
-        made = _layers(g, desc, x, pair, axes)
+        made = _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
     else:
         made = _groups(g, desc, x, pair, axes)
     g.output("OutputTensor", fused(g, made, desc))
@@ -117,13 +117,6 @@ def _instances(
     epsilon = as_float32(desc.values["Epsilon"])
     made = g.node("InstanceNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=epsilon)
     return _back(g, made, x, order)
-
-
-def _layers(
-    g: Builder, desc: OperatorDesc, x: GraphValue, pair: Sequence[GraphValue | None], axes: Sequence[int]
-) -> GraphValue:
-    """Normalize each row of elements separately, with a scale and a bias for each place in it."""
-    return _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
 
 
 def _centred(

@@ -92,7 +92,7 @@ def _linear_numbers(g: Builder, desc: OperatorDesc) -> tuple[tuple[GraphValue, G
     names = ("ScaleTensor", "ZeroPointTensor")
     tensors = [tensor for name in names if (tensor := desc.tensor(name)) is not None]
     axes = _varied_axes(tensors)
-    attributes = _attributes(g, axes, len(tensors[0].sizes))
+    attributes = _of_each_element(g, len(tensors[0].sizes)) if len(axes) > 1 else {"axis": axes[0]} if axes else {}
     scale = _without_repetitions(g, g.input("ScaleTensor"), axes)
     point = g.optional("ZeroPointTensor")
     return (scale, None if point is None else _without_repetitions(g, point, axes)), attributes
@@ -155,10 +155,6 @@ def _varied_axes(tensors: list[TensorDesc]) -> list[int]:
 
 def _varies(tensor: TensorDesc, axis: int) -> bool:
     return tensor.sizes[axis] > 1 and (tensor.strides is None or tensor.strides[axis] != 0)
-
-
-def _attributes(g: Builder, axes: list[int], rank: int) -> dict[str, int]:
-    return _of_each_element(g, rank) if len(axes) > 1 else {"axis": axes[0]} if axes else {}
 
 
 def _of_each_element(g: Builder, rank: int) -> dict[str, int]:

@@ -36,7 +36,7 @@ from dmlcheck.onnx.model.inference import (
     version_of,
 )
 from dmlcheck.onnx.model.inner_graphs import inlined, types_given, types_taken
-from dmlcheck.onnx.model.parts import has_graphs, name_of
+from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, constant_value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import deviation_of, is_left_out, provider_steps, row_of
@@ -154,7 +154,7 @@ def _walk_inside(node: Any, of: Context, scope: ChainMap[str, Value], weights: f
     types = types_given(node, inputs, opset)
     outputs = []
     for name, graph in graphs:
-        prefix = cut(f"{of.prefix}{name_of(node)}/{name}", _MOST_PREFIX) + "/"
+        prefix = cut(f"{of.prefix}{_name(node)}/{name}", _MOST_PREFIX) + "/"
         outputs.append((yield from _walk(graph, of._replace(prefix=prefix), scope, weights, types)))
     for name, inferred in zip(node.output, types_taken(node, inputs, outputs, opset), strict=False):
         if name:
@@ -171,7 +171,7 @@ def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Context, scope: ChainMa
     for operator, place in made.possible:
         yield ModelNode(visited[place][1].name, f"{operator}-1", (), is_possible=True)
     for node, replaced in made.fusions:
-        node.name = name_of(visited[replaced[-1]][0])
+        node.name = _name(visited[replaced[-1]][0])
         output = node.output[0]
         node.output[0] = f"{output}/fused"
         inside = of._replace(declared={}, used=frozenset((*node.input, *node.output)))
@@ -181,6 +181,10 @@ def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Context, scope: ChainMa
 
 def _is_taken(found: Sequence[Counterpart] | UnusableNode) -> bool:
     return not isinstance(found, UnusableNode) or found.rule == "unknown-sizes"
+
+
+def _name(node: Any) -> str:
+    return str(node.name or next(filter(None, node.output), node.op_type))
 
 
 # ---- a node
@@ -209,7 +213,7 @@ def _visited(node: Any, of: Context, scope: Scope) -> ModelNode:
         known: ModelNode
         known, outputs = alike[key]
         scope.update(zip(node.output, outputs, strict=True))
-        return known._replace(name=of.prefix + name_of(node))
+        return known._replace(name=of.prefix + _name(node))
     made = _visited_anew(node, of, scope)
     outputs = [scope[name] for name in node.output]
     if not isinstance(made.found, UnusableNode) and not any(value.root for value in outputs):
@@ -249,7 +253,7 @@ def _key_of_type(type: Any) -> object:
 
 
 def _visited_anew(node: Any, of: Context, scope: Scope) -> ModelNode:
-    name = of.prefix + name_of(node)
+    name = of.prefix + _name(node)
     version = version_of(node, of.opsets)
     operator = f"{type_of(node)}-{version}"
     try:
@@ -424,11 +428,7 @@ def _of_function(
         reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
         return UnusableNode("not-mapped", reason)
     parts = inlined(
-        node,
-        schema_of_node(node, of.opsets),
-        of.opsets.get("", 1),
-        [value.type for value in inputs],
-        f"{name_of(node)}/",
+        node, schema_of_node(node, of.opsets), of.opsets.get("", 1), [value.type for value in inputs], f"{_name(node)}/"
     )
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []

@@ -38,11 +38,6 @@ def whole_number(node: Any, name: str, default: Any) -> Any:
     return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
 
 
-def name_of(node: Any) -> str:
-    """Return the name of a node: of one without a name its first output's, which no other node has."""
-    return str(node.name or next(filter(None, node.output), node.op_type))
-
-
 def has_graphs(node: Any) -> bool:
     """Whether a node runs graphs of its own, as If and Loop do."""
     return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)

@@ -279,7 +279,11 @@ def _visible(node: OnnxNode, index: int, sizes: _Sizes, earlier: int) -> _Mask:
     if not node.whole("unidirectional", 0):
         return _mask_of_product(node, index, sizes, earlier)
     if not node.has(index):
-        return _causal(sizes, earlier)
+        total = earlier + sizes.length
+        marks = TensorRef("INT32", (1, 1, sizes.length, total))  # ones: the keys up to the step of the query
+        diagonals = {"DiagonalFillBegin": _FIRST_DIAGONAL, "DiagonalFillEnd": earlier + 1}
+        fill = step("DIAGONAL_MATRIX1", OutputTensor=marks, ValueDataType="INT32", Value=1, **diagonals)
+        return _Mask(repeated(marks, (sizes.batch, sizes.heads, sizes.length, total)), "BOOLEAN", (fill,))
     seen = _seen(node, index, sizes.batch, earlier + sizes.length)
     return _Mask(_up_to_query(seen, (sizes.batch, sizes.heads, sizes.length, earlier + sizes.length)), "BOOLEAN")
 
@@ -351,15 +355,6 @@ def _steps_of(node: OnnxNode, past: TensorRef, sizes: _Sizes) -> int:
     if past.ndim != 5 or (*past.shape[:3], past.shape[4]) != (2, sizes.batch, sizes.heads, head):
         raise Unmapped(f"{node.type} whose earlier steps have the sizes {list(past.shape)}")
     return int(past.shape[3])
-
-
-def _causal(sizes: _Sizes, earlier: int) -> _Mask:
-    """Return a mask whose ones are the keys up to the step of the query."""
-    total = earlier + sizes.length
-    marks = TensorRef("INT32", (1, 1, sizes.length, total))
-    diagonals = {"DiagonalFillBegin": _FIRST_DIAGONAL, "DiagonalFillEnd": earlier + 1}
-    fill = step("DIAGONAL_MATRIX1", OutputTensor=marks, ValueDataType="INT32", Value=1, **diagonals)
-    return _Mask(repeated(marks, (sizes.batch, sizes.heads, sizes.length, total)), "BOOLEAN", (fill,))
 
 
 def _earlier(

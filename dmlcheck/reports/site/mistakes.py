@@ -69,7 +69,10 @@ def _mistake(spec: OperatorSpec, label: str, cases: list[Case]) -> Mistake | Non
     corrected = ((case, _corrected(spec, case)) for case in cases[:_MOST_CASES])
     case, lines = next(((case, lines) for case, lines in corrected if lines), (cases[0], []))
     wrong = list(_lines(spec, case.desc, case.feature_level))
-    found = _output(wrong, f"{spec.short}/{label}")
+    constraint = f"{spec.short}/{label}"
+    document, every = _validated("\n".join(wrong))
+    own = next((diagnostic for diagnostic in every if diagnostic.constraint == constraint), None)
+    found = None if own is None else (own.rule, diagnostic_text(own, document.line))
     if found is None:
         return None
     return Mistake(tuple(_shortened(lines or [DescLine(" ", text) for text in wrong])), *found)
@@ -129,13 +132,6 @@ def _shortened(lines: list[DescLine]) -> Iterator[DescLine]:
 
 
 _LONG = 10  # lines of a desc that is shown whole
-
-
-def _output(lines: list[str], constraint: str) -> tuple[str, str] | None:
-    """Return the first mistake that breaks a constraint: its rule, and what `validate desc.yaml` prints of it."""
-    document, every = _validated("\n".join(lines))
-    own = next((diagnostic for diagnostic in every if diagnostic.constraint == constraint), None)
-    return None if own is None else (own.rule, diagnostic_text(own, document.line))
 
 
 def output_of(text: str, rule: str) -> str:

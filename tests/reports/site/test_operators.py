@@ -76,6 +76,14 @@ def test_an_expression_of_a_deviation_is_code() -> None:
             " and elements where `actual >= 0`"
         ),
         "elements where `~isfinite(actual) & may_overflow()`",
+        *(
+            (
+                "Mode is CROSS_CORRELATION and Direction is FORWARD, and `GroupCount == 1"
+                " and InputTensor.Sizes[2:] == FilterTensor.Sizes[2:] and max(OutputTensor.Sizes[2:]) == 1"
+                f" and {padding}`, and elements where `expected == expected`"
+            )
+            for padding in ("max(StartPadding) > 0", "max(StartPadding) == 0 and max(Dilations) > 1")
+        ),
     ]
 
 
@@ -241,6 +249,8 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
         ("D5", None, None),
         ("D6", "1.15.0", None),
         ("D7", None, None),
+        ("D8", None, None),
+        ("D9", None, None),
     ]
 
 
