@@ -206,7 +206,7 @@ def local_response_normalization_grad(
     """
     share = alpha / local_size
     x, dy = region.inner(input), region.inner(input_gradient)
-    squares = share * region.sums(np.square(input))
+    squares = share * region.sums(np.power(np.abs(input), 2))  # with the error of a power, as DirectML has
     base = np.where(inside, bias + squares, 1)
     sums = region.sums(dy * x * np.power(base, -beta - 1))
     result = region.inner(dy) * np.power(region.inner(base), -beta) - 2 * share * beta * region.inner(x) * sums
