@@ -228,8 +228,14 @@ def test_backward_to_one_element_has_no_padding_or_dilations(
         "OutputTensor": ("FLOAT32", [[[given]]]),
     }
     fields = {
-        **{"Mode": "CONVOLUTION", "Direction": "BACKWARD", "Strides": [1], "Dilations": [dilation]},
-        **{"StartPadding": [padding[0]], "EndPadding": [padding[1]], "OutputPadding": [0], "GroupCount": 1},
+        "Mode": "CONVOLUTION",
+        "Direction": "BACKWARD",
+        "Strides": [1],
+        "Dilations": [dilation],
+        "StartPadding": [padding[0]],
+        "EndPadding": [padding[1]],
+        "OutputPadding": [0],
+        "GroupCount": 1,
     }
     assert outcome("CONVOLUTION", fields, tensors, [[[given]]]) == expected
 
