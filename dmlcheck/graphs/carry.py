@@ -235,8 +235,9 @@ def _bounded(
     precision: Precision = IN_FLOAT32,
     **options: Any,
 ) -> dict[str, TensorBounds]:
-    limits, has_jumps = function_range(desc), row(desc.spec.operator).kernel.jumps == REMAINDERS
-    bounded = {part.label: TensorBounds(part.tensor, limits, has_jumps=has_jumps) for part in outputs}
+    limits, jumps = function_range(desc), row(desc.spec.operator).kernel.jumps
+    kinds = {"has_jumps": jumps == REMAINDERS, "is_whole": jumps == WHOLE_STEPS}
+    bounded = {part.label: TensorBounds(part.tensor, limits, **kinds) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, desc.by_field(inputs), asked, precision, **options):
         bounded[label].put(at, bound)

@@ -35,7 +35,10 @@ class Carried(NamedTuple):
 class TensorBounds:
     """The bounds of a tensor as they come in, piece by piece."""
 
-    def __init__(self, tensor: TensorDesc, limits: tuple[float, float], *, has_jumps: bool = False) -> None:
+    def __init__(
+        self, tensor: TensorDesc, limits: tuple[float, float], *, has_jumps: bool = False, is_whole: bool = False
+    ) -> None:
+        self.is_whole = is_whole  # no fractions, which only a rounding to the type could make
         self.tensor = tensor
         self.limits = limits
         self.has_jumps = has_jumps
@@ -56,7 +59,7 @@ class TensorBounds:
         if self.has_jumps:
             radius = np.where(radius > np.abs(value) / 2, np.inf, radius)
         if bound.is_rounded and self.tensor.data_type in FORMATS:
-            radius = radius + rounding(value, radius, self.tensor.data_type)
+            radius = radius + self._rounding(value, radius)
         if bound.undefined.any():
             radius = np.where(bound.undefined, np.inf, radius)
         self._put(_run(at), value, radius)
@@ -67,6 +70,12 @@ class TensorBounds:
         if reach.any():
             self.apart = np.zeros(self.radius.size) if self.apart is None else self.apart
             self.apart[at] = reach
+
+    def _rounding(self, value: Array, radius: Array) -> Array:
+        """Return how far results are rounded: whole numbers only where the type does not hold all of their size."""
+        found = rounding(value, radius, self.tensor.data_type)
+        most = 2.0 ** FORMATS[self.tensor.data_type].precision
+        return np.where(np.abs(value) + radius <= most, 0.0, found) if self.is_whole else found
 
     def _put(self, places: Any, value: Array, radius: Array) -> None:
         if isinstance(places, slice) and places.stop - places.start == self.radius.size:

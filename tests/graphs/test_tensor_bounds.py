@@ -20,6 +20,13 @@ def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_o
     assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0, np.inf]
 
 
+def test_whole_numbers_are_rounded_only_where_the_type_does_not_hold_all_of_their_size() -> None:
+    for is_whole, expected in ((True, [0.5, 0, 2.0]), (False, [0.5 + 3 * 2.0**-24, 2.0**-1, 2.0])):
+        made = TensorBounds(TensorDesc("FLOAT32", (3,)), (-np.inf, np.inf), is_whole=is_whole)
+        made.put(np.arange(3), Bound(np.array([2.5, 2.0**23, 2.0**25]), np.array([0.5, 0, 0]), np.zeros(3, bool)))
+        assert made.radius.tolist() == expected
+
+
 def test_a_wider_radius_stays_within_the_range_of_the_function() -> None:
     made = TensorBounds(TensorDesc("FLOAT64", (3,)), (0.0, 1.0))
     made.put(np.arange(3), Bound(np.array([0.25, 0.5, 1.0]), np.full(3, 0.125), np.zeros(3, bool), is_rounded=False))

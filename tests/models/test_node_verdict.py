@@ -64,6 +64,34 @@ def test_an_output_of_another_type_or_other_sizes_is_wrong(output: Array) -> Non
     assert finding.message.startswith(f"y is {output.dtype} {{{output.size}}}; it must be float32 {{2}}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "zero", "right", "wrong"),
+    [
+        ("uint16", 1000, [0, 1002, 1004, 998, 65535, 999], [[5, 1000], [1, 1001], [2, 1002], [4, 65534]]),
+        ("int16", -1000, [-5000, -998, -996, -1002, 32767, -1001], [[0, -4999], [3, -1001], [4, -32768], [5, -1000]]),
+        ("int16", None, [-4000, 2, 4, -2, 32767, -1], [[2, 2], [5, 0]]),
+    ],
+)
+def test_numbers_quantized_to_16_bits_are_judged_in_steps(
+    kind: str, zero: int | None, right: list[int], wrong: list[list[int]]
+) -> None:
+    """2.5 gives 2, 3.5 gives 4 and -2.5 gives -2; a half may also give its other neighbour, and no other number."""
+    x, dtype = floats(-1000, 0.625, 0.875, -0.625, 1e9, -0.25), np.dtype(kind)
+    inputs = [x, floats(0.25), None if zero is None else np.array([zero], dtype)]
+    quantize = node("QuantizeLinear", "x s z", "y")
+    if zero is None:
+        quantize = node("QuantizeLinear", "x s", "y", output_dtype=5)  # INT16
+
+    def findings(values: list[int]) -> int:
+        found = judged(quantize, inputs[: len(quantize.input)], [np.array(values, dtype)], opset=21)
+        assert isinstance(found, NodeVerdict)
+        return len(found.verdict.findings)
+
+    assert findings(right) == 0
+    for place, value in wrong:
+        assert findings([value if at == place else number for at, number in enumerate(right)]) == 1
+
+
 def test_elements_that_directml_does_not_have_are_not_judged() -> None:
     for dtype in (object, np.complex64):
         array = np.ones(2, dtype)

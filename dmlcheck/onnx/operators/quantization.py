@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import BOOL, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, axis_of
-from dmlcheck.onnx.descs.steps import pair, unary
+from dmlcheck.onnx.descs.steps import pair, step, unary
 from dmlcheck.onnx.descs.tensors import along, along_axis, sized, vector
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import Row
@@ -53,7 +53,10 @@ def _cast_of_provider(node: OnnxNode) -> list[Counterpart]:
 
 
 def _quantize(operator: str, node: OnnxNode) -> list[Counterpart]:
-    """QUANTIZE and DEQUANTIZE of 4 bits, and of blocks of bytes; of all others their ancestors, whose scales repeat."""
+    """QUANTIZE and DEQUANTIZE of 4 bits, and of blocks of bytes; of all others their ancestors, whose scales repeat.
+
+    To 16 bits no operator quantizes: what does it in steps is another graph.
+    """
     x, output = vector(node.input(0)), node.output()
     numbers = [values for index in (1, 2) if (values := node.optional(index)) is not None]
     axis, block, kinds = node.get("axis", 1), node.get("block_size", 0), {x.data_type, output.data_type}
@@ -62,8 +65,34 @@ def _quantize(operator: str, node: OnnxNode) -> list[Counterpart]:
         few = output if operator == "QUANTIZE" else x
         return _of_blocks(operator, x, own if len(own) > 1 else [*own, *_zero_if_unsigned(few, own[0])], output)
     own = [_of_each(values, axis, block, x.shape) if block else along(values, axis, x.shape) for values in numbers]
+    if operator == "QUANTIZE" and output.dtype.itemsize > 1:
+        return _quantize_in_steps(x, own, vector(output))
     tensors = dict(zip(("ScaleTensor", "ZeroPointTensor"), own, strict=False))
     return [Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})]
+
+
+def _quantize_in_steps(x: TensorRef, numbers: list[TensorRef], output: TensorRef) -> list[Counterpart]:
+    """DIVIDE, ROUND, ADD of the zero point, CLIP and again ROUND in FLOAT32, and CAST.
+
+    The second ROUND changes nothing but the tolerance: of numbers beside a half both neighbours are whole again.
+    """
+    to_even, limits = {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}, np.iinfo(output.dtype)
+    quotients = x.unknown()
+    made = [pair("DIVIDE", x, numbers[0], quotients)]
+
+    def then(operator: str, before: TensorRef, **fields: Any) -> TensorRef:
+        after = TensorRef("FLOAT32", x.shape)
+        made.append(step(operator, InputTensor=before, OutputTensor=after, **fields))
+        return after
+
+    floats = quotients if x.data_type == "FLOAT32" else then("CAST", quotients)
+    rounded = then("ELEMENT_WISE_ROUND", floats, **to_even)
+    if len(numbers) > 1:
+        addends, rounded = (rounded, then("CAST", numbers[1])), TensorRef("FLOAT32", x.shape)
+        made.append(pair("ADD", *addends, rounded))
+    inside = then("ELEMENT_WISE_CLIP", rounded, Min=float(limits.min), Max=float(limits.max))
+    whole = then("ELEMENT_WISE_ROUND", inside, **to_even)
+    return [*made, unary("CAST", whole, output)]
 
 
 def _of_blocks(operator: str, x: TensorRef, numbers: list[TensorRef], output: TensorRef) -> list[Counterpart]:

@@ -194,18 +194,23 @@ def _query_q_linear_sigmoid(node: OnnxNode) -> str | None:
     return not_taken(node, "without the zero points") if len(node.inputs) < 5 else None
 
 
+def _as_floats(node: OnnxNode, *indices: int) -> tuple[list[Counterpart], list[TensorRef]]:
+    """Return the steps that dequantize inputs, each of which its scale and its zero point follow, and the results."""
+    inputs = ((index, node.input(index)) for index in indices)
+    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in inputs]
+    return [first for first, _ in given], [floats for _, floats in given]
+
+
 def _concat(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR of each input, JOIN, QUANTIZE_LINEAR; scale and zero point follow each input."""
     count, rest = divmod(len(node.inputs) - 2, 3)
     if count < 1 or rest:
         raise Unmapped(f"{node.type} of {len(node.inputs)} inputs, which are not each with a scale and a zero point")
-    starts = range(2, 2 + 3 * count, 3)
-    given = [dequantized(*(node.input(start + more) for more in range(3))) for start in starts]
-    first, parts = zip(*given, strict=True)
+    first, parts = _as_floats(node, *range(2, 2 + 3 * count, 3))
     output = node.output()
     made = TensorRef("FLOAT32", output.shape)
-    fields = {"InputTensors": list(parts), "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
-    last = scaled("QUANTIZE", made, node.input(0), node.input(1), output)
+    fields = {"InputTensors": parts, "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
+    last = scaled("QUANTIZE", made, node.input(0), zero_of(node, 1, output), output)
     return [*first, Counterpart("JOIN", fields), last]
 
 
@@ -307,13 +312,6 @@ def _leaky(node: OnnxNode) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, LEAKY_RELU, QUANTIZE_LINEAR."""
     zeros = zero_of(node, 2, node.input(0)), zero_of(node, 4, node.output())
     return through_float(node, *zeros, "ACTIVATION_LEAKY_RELU", Alpha=shortest(node.get("alpha", 0.01)))
-
-
-def _as_floats(node: OnnxNode, *indices: int) -> tuple[list[Counterpart], list[TensorRef]]:
-    """Return the steps that dequantize inputs, each of which its scale and its zero point follow, and the results."""
-    inputs = ((index, node.input(index)) for index in indices)
-    given = [dequantized(x, node.input(index + 1), zero_of(node, index + 2, x)) for index, x in inputs]
-    return [first for first, _ in given], [floats for _, floats in given]
 
 
 def _multiplied(node: OnnxNode) -> list[Counterpart]:

@@ -230,6 +230,14 @@ def test_a_product_of_quantized_numbers_is_rounded_to_the_output() -> None:
     assert signed.tolist() == [-8, 12]
 
 
+def test_joined_numbers_without_zero_points_have_those_of_0() -> None:
+    """4 halves and -6 ones are 2 and -6, or 4 and -12 halves."""
+    half, one = np.float32(0.5), np.float32(1)
+    inputs = [half, None, np.int8([[4]]), half, None, np.int8([[-6]]), one, None]
+    (made,) = computed(node_of("com.microsoft.QLinearConcat", inputs, TensorRef("INT8", (1, 2)), axis=1))
+    assert made.tolist() == [[4, -12]]
+
+
 def test_a_leaky_rectifier_of_quantized_numbers_goes_through_floats() -> None:
     x = np.array([[-100, -4, 0, 50]], np.int8)
     inputs = [x, np.float32(0.5), np.int8(0), np.float32(0.25), np.int8(-10)]

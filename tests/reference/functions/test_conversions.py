@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, NoBound
 from dmlcheck.reference.functions.conversions import (
+    as_directml_converts,
     difference,
     float_as,
     in_type_of,
@@ -34,6 +35,21 @@ pytestmark = pytest.mark.usefixtures("quiet")
 def test_a_float_becomes_an_element_of_any_type() -> None:
     assert with_measured(float_as(-2.75, "INT16")) == (-2, False, False)
     assert float_as(np.float64(0.1), "FLOAT16") == np.float16(0.1)
+
+
+def test_floats_with_errors_become_integers_that_contain_both_ends() -> None:
+    arithmetic = Arithmetic()
+    found = as_directml_converts(Ball(np.array([5.5, -3, 6]), np.array([0.25, 0, 0.5]), arithmetic), "FLOAT32", "INT8")
+    assert (found.value - found.radius).tolist() == [5, -3, 5]
+    assert (found.value + found.radius).tolist() == [5, -3, 6]
+
+
+@pytest.mark.parametrize(
+    ("value", "of", "to"), [(127.5, "FLOAT32", "INT8"), (-0.5, "FLOAT32", "UINT8"), (5, "INT32", "INT8")]
+)
+def test_floats_with_errors_that_a_type_may_not_hold_and_integers_have_no_bound(value: float, of: str, to: str) -> None:
+    with pytest.raises(NoBound):
+        as_directml_converts(Ball(np.array([value]), np.array([0.5]), Arithmetic()), of, to)
 
 
 def test_without_a_bound_the_nearest_is_the_result() -> None:
