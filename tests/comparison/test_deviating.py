@@ -207,6 +207,39 @@ def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
     assert outcome("QUANTIZED_LINEAR_CONVOLUTION", fields, tensors, given) == expected
 
 
+@pytest.mark.parametrize(
+    ("padding", "dilation", "given", "expected"),
+    [
+        ((0, 2), 1, 0.5, "xfailed"),
+        ((0, 2), 1, 10.5, "passed"),
+        ((0, 2), 1, 21.5, "failed"),
+        ((2, 1), 2, 21.5, "xfailed"),
+        ((2, 1), 2, 0.5, "failed"),
+        ((1, 1), 1, 0.5, "failed"),
+    ],
+)
+def test_backward_to_one_element_has_no_padding_or_dilations(
+    padding: tuple[int, int], dilation: int, given: float, expected: str
+) -> None:
+    tensors = {
+        "InputTensor": ("FLOAT32", [[[1.0, 2.0]]]),
+        "FilterTensor": ("FLOAT32", [[[1.0, 10.0]]]),
+        "BiasTensor": ("FLOAT32", [[[0.5]]]),
+        "OutputTensor": ("FLOAT32", [[[given]]]),
+    }
+    fields = {
+        "Mode": "CONVOLUTION",
+        "Direction": "BACKWARD",
+        "Strides": [1],
+        "Dilations": [dilation],
+        "StartPadding": [padding[0]],
+        "EndPadding": [padding[1]],
+        "OutputPadding": [0],
+        "GroupCount": 1,
+    }
+    assert outcome("CONVOLUTION", fields, tensors, [[[given]]]) == expected
+
+
 @pytest.mark.parametrize(("given", "expected"), [(INF, "xfailed"), (0.0, "passed"), (NAN, "failed")])
 def test_an_axis_of_one_element_before_and_after_is_not_resampled(given: float, expected: str) -> None:
     tensors = {

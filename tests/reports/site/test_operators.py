@@ -84,6 +84,15 @@ def test_an_expression_of_a_deviation_is_code() -> None:
             )
             for padding in ("max(StartPadding) > 0", "max(StartPadding) == 0 and max(Dilations) > 1")
         ),
+        *(
+            (
+                "Mode is CONVOLUTION and Direction is BACKWARD, and `GroupCount == 1 and max(Strides) == 1"
+                " and min(FilterTensor.Sizes[:2]) == 1 and InputTensor.Sizes[2:] == FilterTensor.Sizes[2:]"
+                f" and max(OutputTensor.Sizes[2:]) == 1 and {but} all((FilterTensor.Sizes[i + 2] - 1) * Dilations[i]"
+                " == StartPadding[i] for i in range(DimensionCount))`, and elements where `expected == expected`"
+            )
+            for but in ("not", "max(Dilations) > 1 and")
+        ),
     ]
 
 
@@ -251,6 +260,8 @@ def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
         ("D7", None, None),
         ("D8", None, None),
         ("D9", None, None),
+        ("D10", None, None),
+        ("D11", None, None),
     ]
 
 
