@@ -288,7 +288,9 @@ class _Tally:
             kept = ~bound.undefined
             self.undefined += int(at.size - kept.sum())
             at, wanted, found, bound = at[kept], wanted[kept], found[kept], bound.of(kept)
-        self.errors += _squared(found, bound)
+        off = found.astype(np.float64) - bound.value
+        total = float(off @ off)
+        self.errors += total if math.isfinite(total) else math.inf
         self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.radius.any()))
         self.has_bound = self.has_bound or self.is_rounded
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
@@ -408,13 +410,6 @@ class _Tally:
             return None
         share = math.sqrt(self.squares / count)
         return share if share > MOST_SYSTEMATIC else None
-
-
-def _squared(found: Array, bound: Bound) -> float:
-    """Return the sum of the squared errors of elements."""
-    off = found.astype(np.float64) - bound.value
-    total = float(off @ off)
-    return total if math.isfinite(total) else math.inf
 
 
 # ---- elements

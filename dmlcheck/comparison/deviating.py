@@ -63,17 +63,17 @@ def extended(
 ) -> Array:
     """Return the places on lines through two elements, in the sizes of another array with strides.
 
-    The axes of size 1 come first, then the others as they lie in memory, the last of which changes fastest. Along some
-    axes the elements are `staying`: by default where the scale is 1 and the offsets cancel, but if all axes are so, the
-    first is not.
+    The axes come as they lie in memory, the last of which changes fastest. Along some axes the elements are `staying`:
+    by default where there is one before and after, or the scale is 1 and the offsets cancel, but if all axes are so,
+    the first is not.
     """
     fields, steps = (scales, input_offsets, output_offsets), packed_strides(like.shape) if strides is None else strides
     lines = sorted(range(x.ndim), key=lambda axis: -steps[axis])
-    order = sorted(lines, key=lambda axis: like.shape[axis] > 1)
-    stay = _stay(like, *fields) if staying is None else np.array(staying)
+    is_alone = (np.array(x.shape) == 1) & (np.array(like.shape) == 1)
+    stay = _stay(like, *fields) | is_alone if staying is None else np.array(staying)
     if staying is None and stay.all():
-        stay[order[0]] = False
-    return _resampled(_extended, x.astype(np.float32), like, fields, order, stay, _blocks(like.shape, lines))
+        stay[lines[0]] = False
+    return _resampled(_extended, x.astype(np.float32), like, fields, lines, stay, _blocks(like.shape, lines))
 
 
 def _stay(like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:

@@ -77,7 +77,7 @@ def operator_dict(record: OperatorRecord) -> dict[str, Any]:
         "measured": [_measured_dict(row) for row in spec.measured],
         "executed": [executed_dict(run, counts) for run, counts in runs_of(spec.operator)],
         "known_deviations": [_deviation_dict(row) for row in spec.known_deviations],
-        "deviations_of": {name: [_of_peer(row) for row in rows] for name, rows in spec.deviations_of.items()},
+        "deviations_of": {name: [row.words for row in rows] for name, rows in spec.deviations_of.items()},
         "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
     }
@@ -96,19 +96,12 @@ def _deviation_dict(row: Deviation) -> dict[str, Any]:
     """Return a deviation with the versions and devices that have it, the conditions, and what DirectML gives."""
     given = {name: getattr(row, name) for name in ("when", "absent", "strided", "where", "values")}
     return {
-        "text": row.text,
-        "versions": row.versions,
-        "source": row.source,
+        **row.words,
         **{name: getattr(row, name) for name in ("since", "until", "as_of", "device")},
         "graphs_alone": row.is_of_graphs,
         "conditions": {name: _plain(value) for name, value in given.items() if value},
         **{name: _plain(getattr(row, name)) for name in ("gives", "as_if", "refusal")},
     }
-
-
-def _of_peer(row: Deviation) -> dict[str, Any]:
-    """Return a deviation of an implementation other than DirectML."""
-    return {"text": row.text, "versions": row.versions, "source": row.source}
 
 
 def _recipe_dict(recipe: Recipe) -> dict[str, Any]:
@@ -139,20 +132,15 @@ def _level_dict(level: str) -> dict[str, Any]:
 _LIMITS = ("at_least", "at_most", "between", "one_of", "value", "axes_within", "operators")
 
 
-def _limits(spec: OperatorSpec, field: Field) -> list[dict[str, Any]]:
-    """Return the limits of a field's value by its constraints: a label, a word and its argument each."""
-    rows = (row for row in spec.constraints if row.word in _LIMITS and field.name in row.args)
-    return [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows]
-
-
 def _field_dict(field: Field, spec: OperatorSpec, about: AboutOperator) -> dict[str, Any]:
     """Return a field; a count may be left out of a desc, as it follows from its array."""
+    rows = (row for row in spec.constraints if row.word in _LIMITS and field.name in row.args)
     return {
         "name": field.name,
         "kind": field.kind,
         "type": field.type,
         "c_type": c_type(field),
-        "limits": _limits(spec, field),
+        "limits": [{"constraint": row.id, "word": row.word, "argument": row.args[field.name]} for row in rows],
         "typical": about.typical.get(field.name),
         "optional": field.optional or bool(field.counts),
         "about": field.about,

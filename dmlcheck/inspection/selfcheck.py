@@ -287,7 +287,7 @@ def condition_problems(
 
 def row_problems(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
     """Yield why no desc at any level is one that a constraint is for."""
-    levels = [level for level in LEVELS if _is_at(row, level) and _is_there(spec, level)]
+    levels = [level for level in LEVELS if _is_at(row, level) and LEVEL_ORDER[spec.introduced] <= LEVEL_ORDER[level]]
     if not levels:
         yield f"{row.id} is for no feature level from {spec.introduced} on"
     for condition in (row.when, row.unless):
@@ -311,10 +311,6 @@ def _is_at(row: Constraint, level: str) -> bool:
     return (row.since is None or LEVEL_ORDER[row.since] <= order) and (
         row.until is None or order < LEVEL_ORDER[row.until]
     )
-
-
-def _is_there(spec: OperatorSpec, level: str) -> bool:
-    return LEVEL_ORDER[spec.introduced] <= LEVEL_ORDER[level]
 
 
 def _implies(when: Condition, unless: Condition) -> bool:

@@ -353,7 +353,12 @@ class ModelBisection:
         origin = ModelOrigin(self.file)
         case = Case(self._id(group), self._name(group), self.file, "", None, {}, origin=origin)
         first, *others = verdict.findings
-        diagnostics = tuple(map(origin.diagnostic, (self._told(first, names), *others)))
+        listed = ", ".join(names[:_MOST_NAMED])
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        alone = "each right alone" if self.judged.issuperset(names) else "none of those judged is wrong alone"
+        tensor = first.params.get("tensor", "an output")
+        about = f"{listed}{more}: {alone}, and wrong together: {tensor}"
+        diagnostics = tuple(map(origin.diagnostic, (first._replace(params={**first.params, "tensor": about}), *others)))
         operators = tuple(operator for name in names for operator in self.dml_operators.get(name, ()))
         together = Together(names, tuple(node.operator for node in nodes), operators)
         kept = ""
@@ -363,15 +368,6 @@ class ModelBisection:
         return CaseResult(
             case, FAILED, "output mismatch", diagnostics, verdict.outputs, seconds, kept=kept, together=together
         )
-
-    def _told(self, finding: Finding, names: tuple[str, ...]) -> Finding:
-        """Return the findings about a tensor, with the names of the nodes that ran together."""
-        listed = ", ".join(names[:_MOST_NAMED])
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-        alone = "each right alone" if self.judged.issuperset(names) else "none of those judged is wrong alone"
-        tensor = finding.params.get("tensor", "an output")
-        about = f"{listed}{more}: {alone}, and wrong together: {tensor}"
-        return finding._replace(params={**finding.params, "tensor": about})
 
 
 def _is_same(one: Any, other: Any) -> bool:

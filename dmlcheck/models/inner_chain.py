@@ -28,7 +28,6 @@ from dmlcheck.models.scanning import Held, scanning
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.running.verdict import Limits, Verdict
-from dmlcheck.values.layouts import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _MOST = 2_000  # nodes inside of one that are followed
@@ -237,7 +236,11 @@ def judge_inside(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, limi
         if not isinstance(actual, np.ndarray) or not isinstance(expected, np.ndarray) or name not in chain.held:
             return Unjudged("not-mapped", f"its output {name} is no tensor that the reference has")
         if not has_form(actual, expected):
-            found.append(_misshapen(name, actual, expected))
+            problem = f"is {actual.dtype} {braces(actual.shape)}; it must be {expected.dtype} {braces(expected.shape)}"
+            result = OutputResult(actual.size, actual.size, shape=problem, sizes=expected.shape)
+            found.append(
+                Verdict({name: result}, (Finding("output-mismatch", (), {"tensor": name, "problem": problem}),))
+            )
             continue
         output = chain.output(name, actual, nodes)
         if output.reason is not None:
@@ -252,12 +255,6 @@ def _nodes_inside(node: Any) -> Iterator[Any]:
             for inner in attribute.g.node:
                 yield inner
                 yield from _nodes_inside(inner)
-
-
-def _misshapen(name: str, actual: Array, expected: Array) -> Verdict:
-    problem = f"is {actual.dtype} {braces(actual.shape)}; it must be {expected.dtype} {braces(expected.shape)}"
-    result = OutputResult(actual.size, actual.size, shape=problem, sizes=expected.shape)
-    return Verdict({name: result}, (Finding("output-mismatch", (), {"tensor": name, "problem": problem}),))
 
 
 def _together(verdicts: Sequence[Verdict]) -> Verdict:

@@ -237,7 +237,7 @@ def _known(node: ModelNode, file: str) -> tuple[Diagnostic, ...]:
     if not node.deviation:
         return ()
     row = deviations.of_provider(node.deviation)
-    about = {"of": deviations.PROVIDER, "versions": row.versions, "text": row.text, "source": row.source}
+    about = {"of": deviations.PROVIDER, **row.words}
     return (_placed(Finding("known-deviation", ("operator",), about), file)._replace(severity=NOTE),)
 
 

@@ -110,11 +110,7 @@ def serve(connection: Connection, name: str) -> None:
     implementation = make(name)
     try:
         for asked in questions(connection):
-            try:
-                tell(connection, _given(asked, implementation))
-            except Exception as error:  # noqa: BLE001 - any exception of an object of the implementation when it is pickled
-                problem = f"returned an object that cannot be sent to another process: {error}"
-                tell(connection, ModelTensors(failed(implementation, problem)))
+            _send(connection, _given(asked, implementation), implementation)
     finally:
         implementation.close()
 
@@ -124,3 +120,12 @@ def _given(asked: TensorRequest, implementation: Any) -> ModelTensors:
     model = b"".join(asked.pieces) if asked.path is None else asked.path
     found = computed.tensors_of(model, asked.inputs, asked.names, one)
     return ModelTensors(found, one.ran_elsewhere)
+
+
+def _send(connection: Connection, given: ModelTensors, implementation: Any) -> None:
+    """Send an implementation's outputs; outputs that cannot be sent are a failure."""
+    try:
+        tell(connection, given)
+    except Exception as error:  # noqa: BLE001 - any exception of an object of the implementation when it is pickled
+        problem = f"returned an object that cannot be sent to another process: {error}"
+        tell(connection, ModelTensors(failed(implementation, problem)))

@@ -9,7 +9,7 @@ from typing import Any
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
-from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
+from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.find import Target, inputs_file_of
 from dmlcheck.implementations import Failure, make
@@ -64,8 +64,8 @@ from dmlcheck.running.events import (
 from dmlcheck.running.execution import Execution
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known, with_known_of_provider
-from dmlcheck.running.one_case import Run, ending_of, ending_without_outputs
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
+from dmlcheck.running.one_case import Run, ending_of, ending_without_outputs, result_of
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, NodeOfCase
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.specs.names import highest
 from dmlcheck.validation import minimum_level
@@ -282,7 +282,7 @@ class ModelExecution:
             help = None if values.nothing.is_unsupported else self._help(node, values, model)
             if help is not None:
                 ending = ending._replace(findings=tuple(found._replace(help=help) for found in ending.findings))
-            return _ended(node, ending, about), nothing
+            return result_of(node.case, ending)._replace(node=about), nothing
         inputs = arrays_of(node.node.input, values.tensors, model)
         outputs = arrays_of(node.node.output, values.tensors, model)
         skipped = next((each for each in (values.skipped, inputs, outputs) if isinstance(each, Unjudged)), None)
@@ -337,7 +337,7 @@ class ModelExecution:
         if ending.outcome == FAILED:
             about = about._replace(level=_level(verdict))
             ending = ending._replace(kept=self._kept(node, verdict, values, model))
-        return _ended(node._replace(case=case), ending, about)
+        return result_of(case, ending)._replace(node=about)
 
     def _kept(self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, model: Loaded) -> str:
         """Write the folder of a node that failed if the run asks for it, and return its path."""
@@ -383,25 +383,6 @@ def _ran(values: NodeTensors) -> bool:
 def _level(verdict: NodeVerdict) -> str | None:
     """Return the level from which all descs of a node are valid, or None if one never is."""
     return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in verdict.descs)
-
-
-def _ended(node: NodeCase, ending: Ending, about: NodeOfCase) -> CaseResult:
-    diagnostics = tuple(map(node.case.origin.diagnostic, ending.findings))
-    if ending.outcome == PASSED:
-        diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
-    noted = (node.case.origin.diagnostic(found)._replace(severity=WARNING) for found in ending.noted)
-    return CaseResult(
-        node.case,
-        ending.outcome,
-        ending.reason,
-        (*diagnostics, *noted),
-        ending.outputs,
-        known=ending.known,
-        kept=ending.kept,
-        consistent=ending.consistent,
-        traceback=ending.traceback,
-        node=about,
-    )
 
 
 def _skipped(node: NodeCase, why: Unjudged, about: NodeOfCase) -> CaseResult:

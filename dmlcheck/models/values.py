@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.models.cases import Loaded, ModelRequest, NodeCase, UnusableModel, given_model, inputs_text
+from dmlcheck.models.cases import Loaded, ModelRequest, UnusableModel, given_model, inputs_text
 from dmlcheck.models.node_verdict import KNOWN_TYPES
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, evaluator_text
 from dmlcheck.onnx.descs.node import Unmapped
@@ -37,16 +37,11 @@ def evaluated_model(file: Opened, wanted: EvaluationRequest) -> Iterator[Evaluat
         [one.case.name for one in model.nodes if not set(outputs).isdisjoint(one.node.output)]
     ):
         if isinstance(found, Uncomputed):
-            yield Evaluated(None, diagnostics=(uncomputed(node, found),))
+            text = f"the node {node.case.name} ({node.operator}) is not computed: {found.reason}"
+            yield Evaluated(None, diagnostics=(Diagnostic(found.rule, text, file=node.case.file),))
             return
     yield from (Evaluated(None, remark=remark) for remark in _remarks(model, way, wanted))
     yield from _outputs(os.path.splitext(os.path.basename(name))[0], name, way, outputs)
-
-
-def uncomputed(node: NodeCase, why: Uncomputed) -> Diagnostic:
-    """Return the error about a node that neither the engine nor ONNX's evaluator computes."""
-    text = f"the node {node.case.name} ({node.operator}) is not computed: {why.reason}"
-    return Diagnostic(why.rule, text, file=node.case.file)
 
 
 def _remarks(model: Loaded, way: ReferenceNodes, wanted: EvaluationRequest) -> Iterator[str]:

@@ -274,7 +274,7 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
     def picked(x: Any) -> Array:
         if np.ndim(x) == 0:
             return np.full(at.shape, x)
-        if np.shape(x) == numbers.shape and _is_whole(at, numbers.size):
+        if np.shape(x) == numbers.shape and at.size == numbers.size:
             return np.asarray(x).reshape(-1)
         return np.broadcast_to(np.asarray(x), numbers.shape).reshape(-1)[at]
 
@@ -285,17 +285,12 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_undefined: Any, at: Ar
         found = found._replace(others=(_bound(desc, label, value.beyond, is_undefined, at),))
     if not is_rounded or not found.radius.any():
         return found
-    least, most = limits(_data_type(desc, label))
+    least, most = limits(next(part.tensor.data_type for part in desc.tensors() if part.label == label))
     low, high = function_range(desc)
     unlimited = _has_all(found, max(low, least), min(high, most))
     if value.unlimited is not None:
         unlimited |= picked(value.unlimited)
     return found._replace(unlimited=unlimited) if unlimited.any() else found
-
-
-def _is_whole(at: Array, count: int) -> bool:
-    """Whether positions in their order cover all elements."""
-    return at.size == count
 
 
 def _of_any(ways: list[Bound]) -> Bound:
@@ -316,10 +311,6 @@ def function_range(desc: OperatorDesc) -> tuple[float, float]:
     """Return the range of an operator's function; infinities if it has no limits."""
     fused = desc.values.get("FusedActivation")
     return (fused if isinstance(fused, OperatorDesc) else desc).spec.range
-
-
-def _data_type(desc: OperatorDesc, label: str) -> str:
-    return next(part.tensor.data_type for part in desc.tensors() if part.label == label)
 
 
 def is_all(mask: Array) -> bool:

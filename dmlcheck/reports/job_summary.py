@@ -44,7 +44,10 @@ class JobSummary:
         if is_failure(result):
             self.failed += 1
             if self.failed <= _MOST_FAILURES:
-                self.failures.append(_failure(result, self.again))
+                rules = rules_text(result) or result.outcome
+                head = f"<code>{markdown(cut(result.case.id, _MOST_WORDS))}</code> {markdown(cut(rules, _MOST_WORDS))}"
+                text = _fenced(cut(failure_text(result, self.again), _MOST_TEXT))
+                self.failures.append(f"<details><summary>{head}</summary>\n\n{text}\n\n</details>\n")
 
     def append(self, summary: Summary) -> None:
         """Write as much as fits into the summary of a step, after the text of other commands."""
@@ -76,14 +79,6 @@ class JobSummary:
             *self.overview.skip_lines(is_whole=False),
         ]
         yield from (f"- {markdown(cut(line, _MOST_WORDS))}\n" for line in lines[:_MOST_LINES])
-
-
-def _failure(result: CaseResult, again: Again | None) -> str:
-    """Return the text report of a failure, folded under its id and its rules."""
-    rules = rules_text(result) or result.outcome
-    head = f"<code>{markdown(cut(result.case.id, _MOST_WORDS))}</code> {markdown(cut(rules, _MOST_WORDS))}"
-    text = _fenced(cut(failure_text(result, again), _MOST_TEXT))
-    return f"<details><summary>{head}</summary>\n\n{text}\n\n</details>\n"
 
 
 def _fitting(pieces: Iterable[str], room: int) -> list[bytes]:

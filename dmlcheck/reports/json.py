@@ -207,9 +207,7 @@ def _details(result: CaseResult) -> dict[str, Any]:
     inputs = {name: brief(raw) for name, raw in (case.inputs or {}).items()}
     found: dict[str, Any] = {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}
     if result.known:
-        found["known_deviations"] = [
-            {"text": row.text, "versions": row.versions, "source": row.source} for row in result.known
-        ]
+        found["known_deviations"] = [row.words for row in result.known]
     return found
 
 

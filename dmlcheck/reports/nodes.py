@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, first_few, is_or_are, visible
 from dmlcheck.reports.records import is_failure, level_text
-from dmlcheck.running.results import PASSED, SKIPPED, Bisected, CaseResult, ModelOutput, NodeOfCase, NotFinite, Together
+from dmlcheck.running.results import PASSED, SKIPPED, Bisected, CaseResult, ModelOutput, NodeOfCase, NotFinite
 from dmlcheck.specs.names import short_operator
 
 _MOST_LISTED = 10  # tensors, or nodes
@@ -21,7 +21,13 @@ def model_facts(result: CaseResult) -> Iterator[tuple[str, str]]:
     if result.output is not None:
         yield from output_facts(result.output)
     if result.together is not None:
-        yield "nodes", together_text(result.together)
+        nodes = [
+            f"{name} ({operator})"
+            for name, operator in zip(result.together.names, result.together.operators, strict=False)
+        ]
+        operators = [short_operator(operator) for operator in result.together.dml_operators]
+        becomes = f" -> {first_few(operators, _MOST_LISTED, ' + ')}" if operators else ""
+        yield "nodes", visible(f"{first_few(nodes, _MOST_LISTED)}{becomes}")
 
 
 def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
@@ -34,14 +40,6 @@ def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
         yield "module", visible(node.module)
     if node.line:
         yield "program", visible(node.line)
-
-
-def together_text(together: Together) -> str:
-    """Return which nodes are wrong only together, and which DirectML operators they become."""
-    nodes = [f"{name} ({operator})" for name, operator in zip(together.names, together.operators, strict=False)]
-    operators = [short_operator(operator) for operator in together.dml_operators]
-    becomes = f" -> {first_few(operators, _MOST_LISTED, ' + ')}" if operators else ""
-    return visible(f"{first_few(nodes, _MOST_LISTED)}{becomes}")
 
 
 def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:

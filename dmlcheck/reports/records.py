@@ -244,12 +244,6 @@ def is_failure(result: CaseResult) -> bool:
     return result.outcome in FAILURES or has_drifted(result)
 
 
-def fails_in_other(result: CaseResult) -> bool:
-    """Whether the second implementation fails a case: a mistake of the file is none of its own."""
-    other = None if result.against is None else result.against.result
-    return other is not None and is_failure(other) and other.is_computed
-
-
 def kind_of(result: CaseResult) -> str:
     """Return the count that a case goes into: its outcome, or that only dmlcheck checked its desc."""
     return CHECKED if result.outcome == PASSED and result.is_unrun else result.outcome
@@ -286,6 +280,7 @@ class Tally:
 
     def _note(self, result: CaseResult) -> None:
         """Count the remarks on a result, as opposed to its outcome."""
+        other = None if result.against is None else result.against.result
         self.noted.update(
             warned=bool(result.warned),
             unlikely=bool(unlikely_errors(result)),
@@ -296,7 +291,7 @@ class Tally:
             worse=bool(result.drift),
             drifted=has_drifted(result),
             flaky=result.is_flaky,
-            against=fails_in_other(result),
+            against=other is not None and is_failure(other) and other.is_computed,
         )
         is_wrong = is_failure(result)
         if result.consistent is not None and (is_wrong or result.outcome == PASSED):

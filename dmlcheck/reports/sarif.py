@@ -122,11 +122,12 @@ class _Results:
             location["physicalLocation"] = _place(problem)
         fingerprint = hashlib.sha256(encodable(identity).encode()).hexdigest()[:32]
         extra = {"pointer": problem.pointer, "constraint": problem.constraint}
+        text = encodable(full_message(problem))
         return {
             "ruleId": rule,
             "ruleIndex": list(self.rules).index(rule),
             "level": _level(problem),
-            "message": {"text": _message(problem)},
+            "message": {"text": text.replace("{", "{{").replace("}", "}}").replace("](", "] (")},
             "locations": [location],
             "partialFingerprints": {"dmlcheckProblem/v1": fingerprint},
             "properties": {key: encodable(value) for key, value in extra.items() if value},
@@ -165,12 +166,6 @@ def _sentence(text: str) -> str:
 
 def _level(problem: Diagnostic) -> str:
     return problem.severity if problem.severity in _SEVERITIES else "note"
-
-
-def _message(problem: Diagnostic) -> str:
-    """Return a problem's message in SARIF's spelling: braces would be placeholders, and `[text](1)` a link."""
-    text = encodable(full_message(problem))
-    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _place(problem: Diagnostic) -> dict[str, Any]:

@@ -89,7 +89,10 @@ class FileJob(Job):
             # Once may be chance. Repeatedly, it is the file: no more of it can run.
             self._losses[self.done] += 1
             if self._losses[self.done] == _TRIES:
-                self._add(Done(_unreadable(self.question.target.name, loss)))
+                name = self.question.target.name
+                diagnostic = Diagnostic("implementation-error", f"the file {loss.problem}", file=name, line=1, column=1)
+                case = case_of_file(name, DetachedOrigin())
+                self._add(Done(CaseResult(case, ERRORED, "the process ended", (diagnostic,), is_malformed=True)))
                 self._add(Ended(None))
         self._at(None)
         self.question = Task(self.question.target, self.done, announces=True, tried=self.tried)
@@ -112,13 +115,6 @@ def never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | 
     result = CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)
     desc = read_desc(case.operator, case.desc).desc if directml is not None and case.desc else None
     return result if desc is None or directml is None else with_known(result, desc, directml)
-
-
-def _unreadable(name: str, loss: LostChild) -> CaseResult:
-    """Return the result of a file that ended one process after another, outside of any case."""
-    diagnostic = Diagnostic("implementation-error", f"the file {loss.problem}", file=name, line=1, column=1)
-    case = case_of_file(name, DetachedOrigin())
-    return CaseResult(case, ERRORED, "the process ended", (diagnostic,), is_malformed=True)
 
 
 # ---- single cases that run in a process of their own

@@ -155,21 +155,23 @@ def _run_with_one(case: Case, run: Run, prepared: Prepared | None) -> CaseResult
     start = time.perf_counter()
     with run.time_limit:
         ending = _ending(case, run, prepared)
+    return result_of(case, ending)._replace(
+        seconds=time.perf_counter() - start, level=case.feature_level or NEWEST_LEVEL
+    )
+
+
+def result_of(case: Case, ending: Ending) -> CaseResult:
+    """Return the result of a case that ended so; its diagnostics are warnings if it passed."""
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
-    if ending.outcome == PASSED and diagnostics:
+    if ending.outcome == PASSED:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
-    if ending.noted:
-        noted = in_order(case.origin, ending.noted)
-        diagnostics += tuple(found._replace(severity=WARNING) for found in noted)
-    seconds = time.perf_counter() - start
+    noted = in_order(case.origin, ending.noted) if ending.noted else ()
     return CaseResult(
         case,
         ending.outcome,
         ending.reason,
-        diagnostics,
+        (*diagnostics, *(found._replace(severity=WARNING) for found in noted)),
         ending.outputs,
-        seconds,
-        case.feature_level or NEWEST_LEVEL,
         known=ending.known,
         is_unrun=ending.is_unrun,
         kept=ending.kept,

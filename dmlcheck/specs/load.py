@@ -115,7 +115,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         half=_half(raw["half"]) if "half" in raw else None,
         undefined=tuple(_undefined(row, raw["operator"]) for row in raw.get("undefined", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
-        known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
+        known_deviations=tuple(_deviation(_shared(row)) for row in raw.get("known_deviations", ())),
         deviations_of={
             name: tuple(_deviation(row, name) for row in rows) for name, rows in raw.get("deviations_of", {}).items()
         },
@@ -256,6 +256,19 @@ def _half(raw: dict[str, Any]) -> Half:
 
 def _measured(raw: dict[str, str]) -> Measured:
     return Measured(raw["text"], MeasuredOn(**{key: value for key, value in raw.items() if key != "text"}))
+
+
+def _shared(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a deviation: of one that operators share by its name, with what an operator says itself."""
+    own = dict(raw)
+    name = own.pop("shared", None)
+    return own if name is None else {**_shared_rows(data_folder("specs"))[name], **own}
+
+
+@cache
+def _shared_rows(folder: str) -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = yaml.read(os.path.join(folder, "shared", "known_deviations.yaml")).value
+    return rows
 
 
 def _deviation(raw: dict[str, Any], of: str = "") -> Deviation:

@@ -215,6 +215,11 @@ class Deviation(NamedTuple):
         """Whether it says what DirectML gives instead of the right values."""
         return self.gives is not None or self.as_if is not None
 
+    @property
+    def words(self) -> dict[str, str]:
+        """Its text, the versions with the deviation, and the source."""
+        return {"text": self.text, "versions": self.versions, "source": self.source}
+
 
 class Peer(NamedTuple):
     """An implementation other than DirectML whose deviations are known, and its version."""

@@ -84,11 +84,7 @@ def _is_of_desc(row: Deviation, desc: OperatorDesc) -> bool:
 
 def note(row: Deviation) -> Finding:
     """Return the note about a deviation."""
-    return Finding("known-deviation", ("operator",), {"of": "DirectML", **_words(row)})
-
-
-def _words(row: Deviation) -> dict[str, str]:
-    return {"text": row.text, "versions": row.versions, "source": row.source}
+    return Finding("known-deviation", ("operator",), {"of": "DirectML", **row.words})
 
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:

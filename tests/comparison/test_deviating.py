@@ -207,6 +207,38 @@ def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
     assert outcome("QUANTIZED_LINEAR_CONVOLUTION", fields, tensors, given) == expected
 
 
+@pytest.mark.parametrize(("given", "expected"), [(INF, "xfailed"), (0.0, "passed"), (NAN, "failed")])
+def test_an_axis_of_one_element_before_and_after_is_not_resampled(given: float, expected: str) -> None:
+    tensors = {
+        "InputTensor": ("FLOAT32", [[0.0], [3.4028234663852886e38], [0.0]]),
+        "OutputTensor": ("FLOAT32", [[given]]),
+    }
+    fields = {
+        "InterpolationMode": "LINEAR",
+        "RoundingDirection": "INCREASING",
+        "Scales": [0.25, 1],
+        "InputPixelOffsets": [2, 0],
+        "OutputPixelOffsets": [-0.5, 1],
+    }
+    assert outcome("RESAMPLE2", fields, tensors, [[given]]) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [(NAN, "xfailed"), (1.0, "failed")])
+@pytest.mark.parametrize("strides", [[4, 4, 2, 1], [4, 4, 1, 2]])
+def test_planes_are_upsampled_along_their_height_first(strides: list[int], given: float, expected: str) -> None:
+    largest = 3.4028234663852886e38
+    tensors = {
+        "InputTensor": ("FLOAT32", [[[[0.0, largest], [0.0, -largest]]]]),
+        "OutputTensor": ("FLOAT32", [[[[0.0] * 2] * 2]]),
+    }
+    fields = {
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2], "Strides": strides},
+        "ScaleSize": {"Width": 1, "Height": 1},
+        "InterpolationMode": "LINEAR",
+    }
+    assert outcome("UPSAMPLE_2D", fields, tensors, [[[[given, NAN], [0.0, -largest]]]]) == expected
+
+
 @pytest.mark.parametrize(
     ("padding", "dilation", "given", "expected"),
     [

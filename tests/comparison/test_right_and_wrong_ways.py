@@ -40,6 +40,19 @@ def is_wrong(result: OutputResult) -> bool:
 # ---- sums
 
 
+# The sum is 0. In FLOAT32, 0.1 + 0.2 - 0.1 - 0.2 is 2^-26 in this order, and the errors of three sums are below 2^-23.
+@pytest.mark.parametrize(
+    ("found", "is_expected"),
+    [(-26 * np.log(2), True), (-40.0, True), (-np.inf, True), (np.nan, True), (-10.0, False), (5.0, False)],
+)
+def test_the_logarithm_of_a_sum_that_cancels_is_one_of_any_small_number(found: float, *, is_expected: bool) -> None:
+    x = np.array([[0.1, 0.2, -0.1, -0.2]], F32)
+    assert x[0, 0] + x[0, 1] + x[0, 2] + x[0, 3] == F32(2.0**-26)
+    desc = valid("REDUCE", Function="LOG_SUM", InputTensor=tensor(1, 4), OutputTensor=tensor(1, 1), Axes=[1])
+    result = judged(desc, {"InputTensor": x}, np.array([[found]], F32))
+    assert is_wrong(result) != is_expected
+
+
 def drawn(kind: str, sizes: tuple[int, ...]) -> Array:
     random = np.random.default_rng(5)
     made = {

@@ -276,6 +276,8 @@ def test_a_known_deviation_has_its_versions_and_its_device_as_data() -> None:
         (None, None, None),
         (None, "1.15.0", None),
         (None, None, None),
+        (None, None, None),
+        (None, None, None),
     ]
     assert rows[1]["conditions"] == {"where": "GroupCount > 1 and len(InputTensor.Sizes) == 4"}
     assert (rows[2]["as_of"], rows[2]["graphs_alone"]) == ("2023-12", False)

@@ -147,6 +147,16 @@ def test_a_known_deviation_says_in_words_which_versions_have_it(specs: Path, row
     assert known.as_of == ("2025-11" if "as_of" in row else None)
 
 
+def test_a_known_deviation_that_operators_share_is_named_and_may_be_changed(specs: Path) -> None:
+    shared = specs / "shared" / "known_deviations.yaml"
+    shared.parent.mkdir()
+    shared.write_text("row: {text: Wrong., source: a page, where: Axis == 1, until: 1.9.0}\n", encoding="utf-8")
+    text = SPEC + "known_deviations:\n  - shared: row\n  - {shared: row, until: 1.2.0}\n"
+    first, second = load.load_spec(write(specs, "SHARING_FOR_TEST_LOAD", text)).known_deviations
+    assert (first.text, first.where, first.versions) == ("Wrong.", "Axis == 1", "before 1.9.0")
+    assert second == first._replace(until="1.2.0", versions="before 1.2.0")
+
+
 def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
     row = "when: {Axes: 1}, absent: [A], strided: [B], where: AxisCount > 1, since: 1.7.0, until: 1.8.2, device: GPU"
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"

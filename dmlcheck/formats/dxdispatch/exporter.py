@@ -112,7 +112,11 @@ def model_files(desc: OperatorDesc, inputs: Mapping[str, Any]) -> Iterator[tuple
         yield name, npy_bytes(laid_out(part.tensor, values))
         resources[part.label] = _resource(part.tensor, {"sourcePath": name})
     for part in desc.tensors(OUTPUT):
-        initial = {"valueCount": part.tensor.extent, "value": _unwritten(part.tensor.data_type)}
+        kind, bits = DATA_TYPES[part.tensor.data_type]
+        initial = {
+            "valueCount": part.tensor.extent,
+            "value": "nan" if kind == "float" else -1 if kind == "int" else 2**bits - 1,
+        }
         resources[part.label] = _resource(part.tensor, initial)
     yield MODEL, json.dumps(_model(desc, resources), indent=1).encode() + b"\n"
 
@@ -144,11 +148,6 @@ def _resource(tensor: TensorDesc, initial: dict[str, Any]) -> dict[str, Any]:
         "initialValues": initial,
         "sizeInBytes": (size + 3) // 4 * 4,
     }
-
-
-def _unwritten(data_type: str) -> Any:
-    kind, bits = DATA_TYPES[data_type]
-    return "nan" if kind == "float" else -1 if kind == "int" else 2**bits - 1
 
 
 # ---- what tells one model from another

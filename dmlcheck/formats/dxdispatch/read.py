@@ -24,7 +24,7 @@ from dmlcheck.formats.dxdispatch.form import (
 from dmlcheck.formats.dxdispatch.model import DEFERRED, BoundResource, DxModel, ModelBinding, ModelCommand
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.check import CheckedDesc, checked
-from dmlcheck.graphs.records import GraphFile, Node
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, UINT64_MAX, UINT_MAX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
@@ -212,7 +212,14 @@ def _resource_findings(name: str, raw: Any) -> Iterator[Finding]:
     yield from _initial_findings(name, raw.get("initialValues"), (*path, "initialValues"))
     kind = raw.get("initialValuesDataType")
     if kind is not None and data_type(kind) is None:
-        yield _unknown_type(kind, (*path, "initialValuesDataType"))
+        found = kind if isinstance(kind, str) else describe(kind)
+        help = type_help(found)
+        yield Finding(
+            "unknown-enum-value",
+            (*path, "initialValuesDataType"),
+            {"found": found or "''", "enum": "DML_TENSOR_DATA_TYPE"},
+            help=help,
+        )
     yield from count_findings(raw, "sizeInBytes", path, UINT64_MAX)
     yield from count_findings(raw, "initialValuesOffsetInBytes", path, UINT64_MAX)
 
@@ -229,12 +236,6 @@ def _initial_findings(name: str, initial: Any, path: Path) -> Iterator[Finding]:
     elif not isinstance(initial, list) and initial != DEFERRED:
         expected = "a list, a mapping with value, valueStart or sourcePath, or deferred"
         yield wrong_type(path, f"initialValues of {name}", initial, expected)
-
-
-def _unknown_type(given: Any, path: Path) -> Finding:
-    found = given if isinstance(given, str) else describe(given)
-    help = type_help(found)
-    return Finding("unknown-enum-value", path, {"found": found or "''", "enum": "DML_TENSOR_DATA_TYPE"}, help=help)
 
 
 # ---- commands
@@ -359,7 +360,8 @@ def node_cases(graph: GraphFile, dispatchable: Case) -> list[tuple[Case, list[Fi
             name = cut(one.name, _MOST)
             name = f"{name} ({one.node.path[-1]})" if name in names else name
             names.add(name)
-            cases.append((_case(name, one.node, dispatchable), found))
+            given = dispatchable._replace(id=f"{dispatchable.id}/{name}", name=f"{dispatchable.name}/{name}")
+            cases.append((given._replace(operator=cut(one.node.operator, _MOST), desc=one.node.fields), found))
             found = []
     if cases:
         cases[-1][1].extend(found)
@@ -369,11 +371,6 @@ def node_cases(graph: GraphFile, dispatchable: Case) -> list[tuple[Case, list[Fi
 def _read(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
     """Return a desc as it was read; the findings about it come when its case is validated."""
     return CheckedDesc(read_desc(operator, fields).desc, ())
-
-
-def _case(name: str, node: Node, dispatchable: Case) -> Case:
-    given = dispatchable._replace(id=f"{dispatchable.id}/{name}", name=f"{dispatchable.name}/{name}")
-    return given._replace(operator=cut(node.operator, _MOST), desc=node.fields)
 
 
 _COUNTS = ("elementCount", "elementSizeInBytes", "elementStride", "elementOffset", "counterOffsetBytes")

@@ -150,12 +150,9 @@ def _operator(operator: ScriptValue, known: set[str]) -> WebnnOperator:
             else:
                 given.append(_argument(value, known))
     name = string(_needed(operator, "an operator", "name"), "name")
-    return WebnnOperator(name, tuple(given), options, _outputs(_needed(operator, "an operator", "outputs")))
-
-
-def _outputs(made: ScriptValue) -> tuple[str, ...]:
+    made = _needed(operator, "an operator", "outputs")
     parts = items(made, "outputs") if is_list(made) else [made]
-    return tuple(string(part, "an output") for part in parts)
+    return WebnnOperator(name, tuple(given), options, tuple(string(part, "an output") for part in parts))
 
 
 def _argument(value: ScriptValue, known: set[str]) -> Any:

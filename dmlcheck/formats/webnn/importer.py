@@ -84,7 +84,7 @@ def _tests(script: Script) -> Iterator[_Found]:
             for test in suite.tests:
                 made = _case(script, test, suite.stated)
                 if isinstance(made, Written):
-                    room -= _size(made)
+                    room -= sum(part.tensor.element_count for parts in made.desc.parts.values() for part in parts)
                     made = made if room >= 0 else _LeftOut(made.name, _TOO_MANY)
                 yield made
 
@@ -94,10 +94,6 @@ def _unread(script: Script, name: str, reason: NotData | Wrong) -> _Found:
     if isinstance(reason, Wrong):
         return script.diagnostic(reason.node, f"{visible(name)}: {reason}")
     return _LeftOut(name, f"{reason} ({script.where(reason.node)})")
-
-
-def _size(case: Written) -> int:
-    return sum(part.tensor.element_count for parts in case.desc.parts.values() for part in parts)
 
 
 def _case(script: Script, value: ScriptValue, stated: Stated | None) -> _Found:

@@ -23,7 +23,8 @@ def gemm(g: Builder, desc: OperatorDesc) -> None:
     if count == 1:
         made = _gemm(g, desc, [_matrices(g, x, ()) for x in operands], sizes[-2:])
     elif c is None and multiplies_exactly(alpha) and fits(alpha, a.data_type):
-        made = g.times(_matmul(g, desc, sizes), alpha)
+        parts = [_turned(g, g.input(f"{side}Tensor"), desc.values[f"Trans{side}"]) for side in "AB"]
+        made = g.times(g.node("MatMul", parts, sizes, parts[0].data_type), alpha)
     elif count > _MOST_PRODUCTS:
         raise Inexpressible(f"MatMul has no Alpha and CTensor, and more than {_MOST_PRODUCTS} Gemm would be needed")
     else:
@@ -45,11 +46,6 @@ def _gemm(g: Builder, desc: OperatorDesc, matrices: Sequence[GraphValue | None],
         transA=a_turned,
         transB=b_turned,
     )
-
-
-def _matmul(g: Builder, desc: OperatorDesc, sizes: Sequence[int]) -> GraphValue:
-    parts = [_turned(g, g.input(f"{side}Tensor"), desc.values[f"Trans{side}"]) for side in "AB"]
-    return g.node("MatMul", parts, sizes, parts[0].data_type)
 
 
 def _turned(g: Builder, x: GraphValue, transform: str) -> GraphValue:

@@ -45,7 +45,8 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
     if name in of.HALF_POWERS:
         error = np.maximum(error, of.where_powers_overflow(values[0], errors[0], result, arithmetic))
     error = of.also_unbounded(error, errors, arithmetic)
-    return rounded(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+    found = rounded(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+    return found if name != "log" or errors[0] is None else _or_a_logarithm(found, *values, *errors)
 
 
 def _at_the_end(function: Callable[..., Any], name: str, x: Any) -> Ball:
@@ -61,6 +62,18 @@ def _at_the_end(function: Callable[..., Any], name: str, x: Any) -> Ball:
     is_out = np.isnan(function(value))
     found = _or_nan(numbers, is_out)
     found.beyond = _or_nan(numbers, is_out != of.crosses(largest, value, error))
+    return found
+
+
+def _or_a_logarithm(found: Ball, x: Array, error: Any) -> Ball:
+    """Return logarithms; those of 0 and less may also be that of any number up to the end of the operand's ball."""
+    most = x + error
+    is_in_doubt = (x <= 0) & (most > 0)
+    if is_in_doubt.any():
+        low = np.log(found.arithmetic.smallest)
+        high = np.log(np.where(is_in_doubt, np.fmax(most, found.arithmetic.smallest), 1.0))
+        value, radius = np.where(is_in_doubt, ((low + high) / 2, (high - low) / 2), (found.value, found.radius))
+        found.beyond = Ball.result(value, radius, found.arithmetic, found.terms)
     return found
 
 

@@ -12,7 +12,6 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import brackets, brief, counted, error_text
 from dmlcheck.reports.accuracy import drifts, warnings
-from dmlcheck.reports.diagnostics import LineOf
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_element, worst_output
@@ -429,7 +428,18 @@ def _reason(result: CaseResult) -> Markup:
 
 def _diagnostics(result: CaseResult) -> Iterator[Markup]:
     for found in islice(result.diagnostics, _MOST_DIAGNOSTICS):
-        yield _diagnostic(found, result.case.origin.line)
+        source = result.case.origin.line(found.line) if found.line else ""
+        yield fill(
+            "case.diagnostic",
+            kind=found.severity,
+            rule=found.rule,
+            message=found.message,
+            row=fill("case.constraint", constraint=found.constraint) if found.constraint else Markup(),
+            where=found.where,
+            source=_source(found, source) if source.strip() else Markup(),
+            note=fill("case.note", text=found.note) if found.note else Markup(),
+            help=fill("case.help", text=found.help) if found.help else Markup(),
+        )
     yield _more(len(result.diagnostics) - _MOST_DIAGNOSTICS, "more diagnostic")
 
 
@@ -488,21 +498,6 @@ def _fields(values: object) -> Markup:
 
 
 # ---- diagnostics
-
-
-def _diagnostic(found: Diagnostic, line_of: LineOf) -> Markup:
-    source = line_of(found.line) if found.line else ""
-    return fill(
-        "case.diagnostic",
-        kind=found.severity,
-        rule=found.rule,
-        message=found.message,
-        row=fill("case.constraint", constraint=found.constraint) if found.constraint else Markup(),
-        where=found.where,
-        source=_source(found, source) if source.strip() else Markup(),
-        note=fill("case.note", text=found.note) if found.note else Markup(),
-        help=fill("case.help", text=found.help) if found.help else Markup(),
-    )
 
 
 def _source(found: Diagnostic, source: str) -> Markup:

@@ -61,7 +61,13 @@ def site_files(specs: Sequence[OperatorSpec], cases: Mapping[str, Sequence[Case]
         short = record.spec.short
         values = operator_values(record, cases.get(record.spec.operator, ()), around)
         found[short] = values["mistakes"]
-        yield _page(address_of_operator(short), "operator.html", "index.html", _of_operator(record, values))
+        title = f"{record.spec.short}: fields, data types, constraints, formula"
+        yield _page(
+            address_of_operator(short),
+            "operator.html",
+            "index.html",
+            {**values, "title": title, "summary": record.about.purpose, "sections": _sections(values)},
+        )
     yield _page("index.html", "index.html", "index.html", _index(records))
     yield from _lists(specs, found, guide)
     for one in guide:
@@ -79,11 +85,6 @@ def _markup(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(text)  # noqa: S704 - made by the Markdown renderer, which escapes
-
-
-def _of_operator(record: OperatorRecord, values: Mapping[str, Any]) -> dict[str, Any]:
-    title = f"{record.spec.short}: fields, data types, constraints, formula"
-    return {**values, "title": title, "summary": record.about.purpose, "sections": _sections(values)}
 
 
 def _sections(values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -73,7 +73,7 @@ def test_an_expression_of_a_deviation_is_code() -> None:
         ),
         (
             "`FusedActivation.spec.short == 'ACTIVATION_SOFTPLUS' and FusedActivation['Steepness'] == 0`,"
-            " and elements where `actual >= 0`"
+            " and elements where `expected == expected`"
         ),
         "elements where `~isfinite(actual) & may_overflow()`",
         *(
