@@ -42,7 +42,8 @@ def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
 
 def _cut(x: Ball, data_type: str) -> Ball:
     """Return floats with errors without their fractions; nothing bounds those that the type may not hold."""
-    (least, most), found = limits(data_type), np.trunc(x)
+    least, most = limits(data_type)
+    found: Any = np.trunc(x)
     fits = (x.value - x.radius >= least) & (x.value + x.radius < most + 1)
     value = np.nan_to_num(np.clip(found.value, least, most))
     return Ball(value, np.where(fits, found.radius, np.inf), x.arithmetic, x.terms)
