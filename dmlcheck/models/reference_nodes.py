@@ -323,7 +323,8 @@ def uncomputed_too(node: NodeCase, model: Loaded, tensors: Mapping[str, Any], *,
     found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
     if isinstance(found, NodeOutputs) or found.rule != "not-mapped":
         return None
-    doubt = "; the sizes given with --dim may not fit the model" if has_sizes else ""
+    is_of_sizes = not any(word in found.reason for word in ("attribute", "type"))  # which no size changes
+    doubt = "; the sizes given with --dim may not fit the model" if has_sizes and is_of_sizes else ""
     return f"the reference does not compute it either: {found.reason}{doubt}"
 
 

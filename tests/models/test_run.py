@@ -298,6 +298,18 @@ def test_sizes_that_the_model_is_not_made_for_are_said_where_a_node_fails() -> N
     assert str(found.diagnostics[0].help).endswith("; the sizes given with --dim may not fit the model")
 
 
+def test_sizes_are_not_blamed_for_an_attribute_that_an_operator_does_not_have() -> None:
+    """As ONNX Runtime's quantization by channels writes it into models of opset 10."""
+    constants = [constant("q", [0, 0], np.int8), constant("s", 1.0)]
+    made = model(
+        [node("DequantizeLinear", "q s", "y", "floats", axis=0)], {"x": ["batch"]}, {"y": [2]}, constants, opset=10
+    )
+    found = results(made)["floats"]
+    assert found.outcome == "error"
+    said = "the reference does not compute it either: Unrecognized attribute: axis for operator DequantizeLinear"
+    assert found.diagnostics[0].help == said
+
+
 def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
     runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
 ) -> None:

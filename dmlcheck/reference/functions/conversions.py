@@ -31,19 +31,22 @@ def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
     if output_type in FORMATS:
         return to_floats(x, input_type, output_type)
     if isinstance(x, Ball) and not x.is_exact:
-        if input_type not in FORMATS or not _fits(x, output_type):
-            raise NoBound("numbers with errors wrap, or are limited, in one direction or the other")
-        return np.trunc(x)
+        if input_type not in FORMATS:
+            raise NoBound("whole numbers with errors wrap in one direction or the other")
+        return _cut(x, output_type)
     if input_type in FORMATS:
         return _limited(x, output_type)
     is_narrow = limits(output_type)[1] < 2**16
     return AsMeasured(stored(x, output_type), is_narrow & overflows(output_type, x))
 
 
-def _fits(x: Ball, data_type: str) -> bool:
-    """Whether the numbers are within an integer type, whatever their errors are."""
+def _cut(x: Ball, data_type: str) -> Ball:
+    """Return floats with errors without their fractions; nothing bounds those that the type may not hold."""
     least, most = limits(data_type)
-    return bool((x.value - x.radius >= least).all() and (x.value + x.radius < most + 1).all())
+    found: Any = np.trunc(x)
+    fits = (x.value - x.radius >= least) & (x.value + x.radius < most + 1)
+    value = np.nan_to_num(np.clip(found.value, least, most))
+    return Ball(value, np.where(fits, found.radius, np.inf), x.arithmetic, x.terms)
 
 
 def _limited(x: Any, data_type: str) -> AsMeasured:

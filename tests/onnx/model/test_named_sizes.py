@@ -64,6 +64,7 @@ def test_options_are_as_a_shell_takes_them() -> None:
     assert options_of(["N", "x:0", "batch size"]) == ["--dim N=SIZE", "--dim x:0=SIZE", '--dim "batch size=SIZE"']
 
 
+@pytest.mark.usefixtures("folder")
 def test_sizes_given_for_names_are_those_of_what_is_computed_from_them() -> None:
     made = save(model([node("Add", "x m", "y")], {"x": ["n", "past"], "m": ["n", "past + seq"]}, {"y": [1]}))
     whole = read_whole(made, {"past": 4})
