@@ -575,6 +575,16 @@ KNOWN = [
         "in one spatial dimension, and in three or more, puts the elements of a window with gaps in wrong places",
         is_spread,
     ),
+    *(
+        Known(
+            program,
+            "ACTIVATION_CELU",
+            ("FLOAT32",),
+            "computes the exponential in FLOAT32, where it may be infinite and its product with Alpha not",
+            lambda seen: seen.x / seen.value("Alpha") > np.log(np.finfo(np.float32).max),
+        )
+        for program in PROGRAMS
+    ),
     Known(
         "onnx",
         "ACTIVATION_ELU",
@@ -805,6 +815,16 @@ KNOWN = [
         FLOATS,
         "subtracts the squares that leave the region from a running sum, and after large ones the small ones are lost",
         lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.abs(seen.x),
+    ),
+    *(
+        Known(
+            program,
+            "LOCAL_RESPONSE_NORMALIZATION",
+            ("FLOAT32",),
+            "computes squares in FLOAT32, where they may be infinite",
+            lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.sqrt(np.finfo(np.float32).max) / 2,
+        )
+        for program in PROGRAMS
     ),
     Known(
         "onnxruntime",
