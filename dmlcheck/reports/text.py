@@ -206,40 +206,40 @@ class TextReport:
         """Print the table by operator, the reasons of skips, the failures in a line each, and the last line."""
         if self.missing and self.missing == summary.total:
             return
-        overview = self._overview(summary) if self.verbose >= 0 else ()
-        for line in (*self._head(lambda: summary.total), *overview):
+        for line in [*self._head(lambda: summary.total), *self._end(summary)]:
             self.write(line)
-        self._side_by_side()
-        self._listed_failures()
-        if self.slowest:
-            self.echo(f"the slowest {counted(len(self.slowest), 'case')}:")
-            for seconds, _, case_id in sorted(self.slowest, reverse=True):
-                self.echo(f"  {seconds:.2f} s  {case_id}")
-        for name, count in summary.consistent.items():
-            self.echo(count.text(name))
-        for line in self.nodes.lines(summary.bisected) if self.verbose >= 0 else ():
-            self.echo(line)
-        self.echo(end_line(summary, self.style))
 
-    def _listed_failures(self) -> None:
-        """Print the failures in a line each, if there are several."""
+    def _end(self, summary: Summary) -> Iterator[str]:
+        if self.verbose >= 0:
+            yield from self._overview(summary)
+        yield from self._side_by_side()
+        yield from self._listed_failures()
+        if self.slowest:
+            yield f"the slowest {counted(len(self.slowest), 'case')}:"
+            for seconds, _, case_id in sorted(self.slowest, reverse=True):
+                yield f"  {seconds:.2f} s  {case_id}"
+        for name, count in summary.consistent.items():
+            yield count.text(name)
+        if self.verbose >= 0:
+            yield from self.nodes.lines(summary.bisected)
+        yield end_line(summary, self.style)
+
+    def _listed_failures(self) -> Iterator[str]:
+        """Yield the failures in a line each, if there are several."""
         if self.failures.count > 1:
             more = "; -v lists each of them" if self.failures.kept < self.failures.count else ""
-            self.echo(f"{self.failures.count:,} failures{more}:")
-            for line in self.failures.lines():
-                self.echo(line)
+            yield f"{self.failures.count:,} failures{more}:"
+            yield from self.failures.lines()
 
-    def _side_by_side(self) -> None:
-        """Print the table of two implementations, and the cases that they do not both compute rightly."""
+    def _side_by_side(self) -> Iterator[str]:
+        """Yield the table of two implementations, and the cases that they do not both compute rightly."""
         against = self.against
         if against is None or not (against.count or (against.rows and self.verbose >= 0)):
             return
-        self.echo(against.head)
+        yield against.head
         if self.verbose >= 0:
-            for line in self._table(*against.table()):
-                self.echo(line)
-        for line in against.lines():
-            self.echo(line)
+            yield from self._table(*against.table())
+        yield from against.lines()
 
     def _overview(self, summary: Summary) -> Iterator[str]:
         """Yield the table by operator, how accurate the outputs are, and why cases were skipped."""

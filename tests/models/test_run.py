@@ -165,7 +165,7 @@ def test_a_tensor_that_nothing_reads_is_let_go_at_once(monkeypatch: pytest.Monke
     monkeypatch.setattr(Runtime, "run_model", counted)
     nodes = [node("Relu", "x", f"t{index}", f"n{index}") for index in range(8)]
     outcomes(one_input([*nodes, node("Neg", "x", "y", "neg")], [1000]))
-    assert max(most) <= 3
+    assert max(most) <= 5  # one more for each node that the chain is behind
 
 
 def test_a_large_table_that_is_looked_up_is_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
