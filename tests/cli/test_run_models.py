@@ -14,7 +14,7 @@ from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, plant, 
 from whole_models import save
 
 from dmlcheck.reports.reading import case_result
-from dmlcheck.running.events import digest_of_ids
+from dmlcheck.running.events import digest, digest_of
 
 __all__ = ["runtime"]
 WORDS = ("model.onnx", "--implementation", RUNTIME, "--timeout", "0")  # in this process, as `runtime` is changed here
@@ -157,7 +157,7 @@ def test_nodes_that_are_wrong_together_are_a_case(runtime: type[Runtime], monkey
     assert "2 nodes right alone and wrong together: model.onnx::down..softmax, found in " in result.output
     assert "7 cases of a model, " in result.output
     assert "6 passed, 1 failed in" in result.output
-    assert report()["digest"] == digest_of_ids(case["id"] for case in report()["cases"])
+    assert report()["digest"] == digest_of([digest(case["id"] for case in report()["cases"])])
     case = report()["cases"][-1]
     assert (case["id"], case["nodes"]) == ("model.onnx::down..softmax", ["down", "softmax"])
     assert case["onnx_operators"] == ["MatMul-13", "Softmax-13"]
@@ -186,7 +186,7 @@ def test_a_model_that_is_wrong_only_as_a_whole_fails_by_default(
         in result.output
     )
     assert f"  again: {AGAIN} model.onnx::together\n" in result.output
-    assert report()["digest"] == digest_of_ids(case["id"] for case in report()["cases"])
+    assert report()["digest"] == digest_of([digest(case["id"] for case in report()["cases"])])
     case = report()["cases"][-1]
     assert (case["id"], case["outcome"], case["outputs"]["y"]["mismatches"] > 0) == (
         "model.onnx::together",
