@@ -149,7 +149,9 @@ def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> st
     if symbols is None or name is None:
         return None
     names = sorted(symbols)
-    listed = f"the names are {', '.join(names)}" if names else "no size has a name"
+    if not names:
+        return f"--dim {name}: no size of the model has a name"
+    listed = f"the names are {', '.join(names)}"
     return f"--dim {name}: no size has that name; {did_you_mean(name, names) or listed}"
 
 
