@@ -165,7 +165,8 @@ def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCa
         if node.op_type == "Constant" and not node.domain and _is_constant(node, constants):
             continue
         name = _free(cut(node.name, _MOST_NAME) or f"{node.op_type}_{position}", taken)
-        case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin)
+        alias = "" if node.name else next(filter(None, node.output), "")
+        case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin, alias=alias)
         cases.append(NodeCase(case, node, _operator(node, opset), tuple(read_by(node))))
     return tuple(cases)
 

@@ -104,6 +104,16 @@ def test_a_node_is_selected_by_its_id_or_an_expression() -> None:
     assert "dmlcheck: model.onnx has no case bais; did you mean bias?\n" in result.output
 
 
+def test_a_node_without_a_name_is_offered_for_the_output_that_validate_names_it_by() -> None:
+    model = perceptron()
+    model.graph.node[1].ClearField("name")
+    save(model)
+    output = model.graph.node[1].output[0]
+    case_id = f"{model.graph.node[1].op_type}_1"
+    result = dmlcheck("run", f"model.onnx::{output}", *WORDS[1:], "--dim", "batch=3")
+    assert f"dmlcheck: model.onnx has no case {output}; did you mean {case_id}?\n" in result.output
+
+
 def test_what_failed_before_runs_again(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
     run("--json", "r.json")
