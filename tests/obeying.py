@@ -286,7 +286,7 @@ def _without_this_item(place: Place) -> Iterator[str]:
 # ---- values
 
 
-@form(r"(?:[^:;]*: |below it, )?write (\[.*\]|-?\d+)")
+@form(r"(?:[^:;]*: |below it, )?write (\[.*\]|-?\d+|true|false)")
 def _write(place: Place, value: str) -> Iterator[str]:
     yield place.write(value)
 

@@ -75,7 +75,10 @@ _OF_A_RELEASE = re.compile(r"\bDirectML \d+\.\d+")  # in the source of measured 
 
 
 class Case(NamedTuple):
-    """One case as its file has it, defaults merged in and matrix values put in."""
+    """One case as its file has it, defaults merged in and matrix values put in.
+
+    `alias` is what `validate` calls the node of a model that has no name: its first output.
+    """
 
     id: str
     name: str
@@ -91,6 +94,7 @@ class Case(NamedTuple):
     tags: tuple[str, ...] = ()
     note: str | None = None
     origin: Origin = DetachedOrigin()
+    alias: str = ""
 
     @property
     def path(self) -> str:

@@ -65,7 +65,7 @@ def evaluate(
     check_is_file(path, "eval")
     found = opened(located(path))
     other = None if implementation == "reference" else implementation
-    given: dict[str, object] = {"--inputs": inputs, "-k": expression, "::": name, "--implementation": other}
+    given: dict[str, object] = {"--inputs": inputs, "-k": expression, "PATH::NAME": name, "--implementation": other}
     given |= {"--dim": dims or None, "--seed": seed or None}
     for option in (option for option, value in given.items() if value is not None):
         check_option(option, "eval", [found])

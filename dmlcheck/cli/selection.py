@@ -70,7 +70,9 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
 
 def meant_case(name: str, cases: Iterable[Case]) -> str:
     """Return the question whether the case with the closest name is meant, to follow a message; "" without any."""
-    question = did_you_mean(name, [case.name for case in cases])
+    names = {case.name: case.alias for case in cases}
+    aliased = next((own for own, alias in names.items() if alias == name), None)
+    question = f"did you mean {aliased}?" if aliased else did_you_mean(name, names)
     return f"; {question}" if question else ""
 
 

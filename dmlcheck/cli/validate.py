@@ -188,7 +188,7 @@ def _validated(files: Sequence[str], asked: LevelRequest, sizes: dict[str, int])
 def _listed(names: Collection[str]) -> str:
     """Return the sentence that lists the first names of unknown sizes."""
     if not names:
-        return "no size is open"
+        return "all sizes have numbers"
     shown = [visible(cut(name, _MOST_NAME)) for name in sorted(names)]
     return f"the sizes without a number are {first_few(shown, _MOST_NAMES)}"
 

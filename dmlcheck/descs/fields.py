@@ -88,8 +88,12 @@ def read_number(kind: str, label: str, given: Any, path: Path) -> Checking[Any]:
     """Return a number of a type in `EXPECTED`, or None when it is not one."""
     number = _number(kind, given)
     if number is None:
-        yield mistyped(label, given, path, EXPECTED[kind])
+        word = _WORDS.get(given.casefold()) if kind == "BOOL" and type(given) is str else None
+        yield mistyped(label, given, path, EXPECTED[kind], help=f"write {word}" if word else None)
     return number
+
+
+_WORDS = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
 
 
 def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | None]:
@@ -112,12 +116,15 @@ def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | N
         return suffix
     from dmlcheck.specs.search import type_help
 
-    help = type_help(suffix) if enum == "DML_TENSOR_DATA_TYPE" else did_you_mean(suffix, known)
+    other = _OTHER_VALUES.get(suffix.upper(), suffix)
+    help = type_help(suffix) if enum == "DML_TENSOR_DATA_TYPE" else did_you_mean(other, known)
     params, own = {"found": given, "enum": enum}, Claim(path, ONE_OF, known)
     yield Finding("unknown-enum-value", path, params, help=help, note=f"one of {values}", claim=own)
     return None
 
 
+# What ONNX, WebNN and PyTorch call values of DirectML's enumerations.
+_OTHER_VALUES = {"MEAN": "AVERAGE", "PROD": "MULTIPLY", "PRODUCT": "MULTIPLY", "BOTH": "BIDIRECTIONAL"}
 _NO_USE = ("UNKNOWN", "INVALID")  # values of an enumeration that no operator has a use for
 
 

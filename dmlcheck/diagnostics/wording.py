@@ -38,7 +38,7 @@ def describe(value: Any) -> str:
         return f"a list of {len(value)}" if value else "an empty list"
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a whole number of {value.bit_length():,} bits"
-    return str(value)
+    return cut(getattr(value, "text", str(value)), 60)  # 1e999, which is infinite as a float, has the text
 
 
 def plural(number: int, noun: str) -> str:

@@ -101,7 +101,7 @@ FORMATS = (
         cases="dmlcheck.cases.read:read_cases",
         validated="dmlcheck.running.legality:validated_file",
         evaluated="dmlcheck.running.evaluate:evaluated_cases",
-        options={"eval": ("-k", "--implementation", "::")},
+        options={"eval": ("-k", "--implementation", "PATH::NAME")},
     ),
     Format(
         "dxdispatch",

@@ -149,7 +149,9 @@ def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> st
     if symbols is None or name is None:
         return None
     names = sorted(symbols)
-    listed = f"the names are {', '.join(names)}" if names else "no size has a name"
+    if not names:
+        return f"--dim {name}: no size of the model has a name"
+    listed = f"the names are {', '.join(names)}"
     return f"--dim {name}: no size has that name; {did_you_mean(name, names) or listed}"
 
 
@@ -163,7 +165,8 @@ def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCa
         if node.op_type == "Constant" and not node.domain and _is_constant(node, constants):
             continue
         name = _free(cut(node.name, _MOST_NAME) or f"{node.op_type}_{position}", taken)
-        case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin)
+        alias = "" if node.name else next(filter(None, node.output), "")
+        case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin, alias=alias)
         cases.append(NodeCase(case, node, _operator(node, opset), tuple(read_by(node))))
     return tuple(cases)
 

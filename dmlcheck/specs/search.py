@@ -6,6 +6,7 @@ an enumeration's or a data type's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -152,8 +153,24 @@ _SURE = 8  # the rank of a name with all of several words: what has some of them
 
 @lru_cache(maxsize=1024)  # a file may spell a name wrong in any number of ways
 def _likeliest(name: str, most: int) -> tuple[str, ...]:
-    """Return the meanings of a name, all equally likely: operators, or else rules, fields, types and the like."""
-    return _sure(_operators().find(name), most) or _sure(_others().find(name), most)
+    """Return the meanings of a name, all equally likely: operators, or else rules, fields, types and the like.
+
+    Letters across the words of a rule, as `nope` in `unknown-operator`, are no part of its name.
+    """
+    operators = _with_the_words(name) or _sure(_operators().find(name), most)
+    return operators or _sure([one for one in _others().find(name) if "-" in name or one.name not in RULES], most)
+
+
+def _with_the_words(name: str) -> tuple[str, ...]:
+    """Return the operator whose name has the words of another, in any order: MAX_POOLING for `POOLING_MAX_2D`."""
+    words = name.upper().removeprefix(OPERATOR_PREFIX).split("_")
+    own = _by_words().get(tuple(sorted(word for word in words if not re.fullmatch("[1-9]D", word))))
+    return (own,) if own else ()
+
+
+@cache
+def _by_words() -> dict[tuple[str, ...], str]:
+    return {tuple(sorted(short.split("_"))): short for short in map(short_operator, operator_names())}
 
 
 def _sure(found: Sequence[Found], most: int) -> tuple[str, ...]:

@@ -75,6 +75,11 @@ def test_options_for_cases_are_not_for_models(option: list[str]) -> None:
     assert f"{option[0]} is for case files; model.onnx is an ONNX model" in result.output
 
 
+def test_a_single_node_is_not_evaluated() -> None:
+    save(perceptron())
+    assert "Error: PATH::NAME is for case files; model.onnx is an" in dmlcheck("eval", "model.onnx::up").output
+
+
 @pytest.mark.parametrize("option", [["--dim", "batch=2"], ["--seed", "1"]])
 def test_options_for_models_are_not_for_cases(option: list[str]) -> None:
     write("a.yaml", GOOD)

@@ -14,7 +14,7 @@ from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, plant, 
 from whole_models import save
 
 from dmlcheck.reports.reading import case_result
-from dmlcheck.running.events import digest_of_ids
+from dmlcheck.running.events import digest, digest_of
 
 __all__ = ["runtime"]
 WORDS = ("model.onnx", "--implementation", RUNTIME, "--timeout", "0")  # in this process, as `runtime` is changed here
@@ -104,6 +104,16 @@ def test_a_node_is_selected_by_its_id_or_an_expression() -> None:
     assert "dmlcheck: model.onnx has no case bais; did you mean bias?\n" in result.output
 
 
+def test_a_node_without_a_name_is_offered_for_the_output_that_validate_names_it_by() -> None:
+    model = perceptron()
+    model.graph.node[1].ClearField("name")
+    save(model)
+    output = model.graph.node[1].output[0]
+    case_id = f"{model.graph.node[1].op_type}_1"
+    result = dmlcheck("run", f"model.onnx::{output}", *WORDS[1:], "--dim", "batch=3")
+    assert f"dmlcheck: model.onnx has no case {output}; did you mean {case_id}?\n" in result.output
+
+
 def test_what_failed_before_runs_again(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
     run("--json", "r.json")
@@ -157,7 +167,7 @@ def test_nodes_that_are_wrong_together_are_a_case(runtime: type[Runtime], monkey
     assert "2 nodes right alone and wrong together: model.onnx::down..softmax, found in " in result.output
     assert "7 cases of a model, " in result.output
     assert "6 passed, 1 failed in" in result.output
-    assert report()["digest"] == digest_of_ids(case["id"] for case in report()["cases"])
+    assert report()["digest"] == digest_of([digest(case["id"] for case in report()["cases"])])
     case = report()["cases"][-1]
     assert (case["id"], case["nodes"]) == ("model.onnx::down..softmax", ["down", "softmax"])
     assert case["onnx_operators"] == ["MatMul-13", "Softmax-13"]
@@ -186,7 +196,7 @@ def test_a_model_that_is_wrong_only_as_a_whole_fails_by_default(
         in result.output
     )
     assert f"  again: {AGAIN} model.onnx::together\n" in result.output
-    assert report()["digest"] == digest_of_ids(case["id"] for case in report()["cases"])
+    assert report()["digest"] == digest_of([digest(case["id"] for case in report()["cases"])])
     case = report()["cases"][-1]
     assert (case["id"], case["outcome"], case["outputs"]["y"]["mismatches"] > 0) == (
         "model.onnx::together",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from made_operator import NESTED, desc, read, tensor
 
+from dmlcheck.descs.fields import read_enum
 from dmlcheck.diagnostics.wording import pointer
 
 pytestmark = pytest.mark.usefixtures("made_operators")
@@ -105,3 +106,22 @@ def test_an_operator_inside_another_may_write_null_for_its_tensors() -> None:
     assert subject.values["Fused"].spec.operator == NESTED
     assert subject.values["Fused"].values == {"Steepness": 2}
     assert desc(Fused={"Type": NESTED, "Desc": {"Steepness": 2}}).values["Fused"].values == {"Steepness": 2}
+
+
+@pytest.mark.parametrize(("word", "help"), [("yes", "write true"), ("OFF", "write false"), ("maybe", None)])
+def test_a_word_for_true_or_false_is_offered_as_such(word: str, help: str | None) -> None:
+    _, findings = read(Flag=word)
+    assert [(finding.rule, finding.help) for finding in findings] == [("field-type", help)]
+
+
+@pytest.mark.parametrize(
+    ("enum", "name", "own"),
+    [
+        ("DML_REDUCE_FUNCTION", "MEAN", "AVERAGE"),
+        ("DML_REDUCE_FUNCTION", "Product", "MULTIPLY"),
+        ("DML_RECURRENT_NETWORK_DIRECTION", "both", "BIDIRECTIONAL"),
+    ],
+)
+def test_the_name_that_another_library_has_for_a_value_is_offered_as_directmls(enum: str, name: str, own: str) -> None:
+    (finding,) = read_enum(enum, "Mode", name, ("Mode",))
+    assert (finding.rule, finding.help) == ("unknown-enum-value", f"did you mean {own}?")

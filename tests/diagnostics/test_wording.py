@@ -29,6 +29,7 @@ from dmlcheck.diagnostics.wording import (
     size_text,
     unknown_names,
 )
+from dmlcheck.files.document import Overflow
 from dmlcheck.specs.load import load_spec, operator_names
 
 
@@ -48,6 +49,7 @@ def test_a_path_is_printed_as_people_write_it() -> None:
         ([], "an empty list"),
         ([1, 2], "a list of 2"),
         (3.5, "3.5"),
+        (Overflow("1e999"), "1e999"),
         ("x" * 100, "'" + "x" * 57 + "...'"),
     ],
 )

@@ -12,6 +12,7 @@ from whole_models import model, node, save
 
 from dmlcheck.formats.registry import opened
 from dmlcheck.implementations import make
+from dmlcheck.models.cases import unknown_size
 from dmlcheck.models.values import evaluated_model
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
 
@@ -92,6 +93,11 @@ def test_a_node_that_is_not_computed_ends_it() -> None:
 def test_an_output_that_nothing_gives_is_an_error() -> None:
     *_, found = evaluated(giving([], y=1))
     assert [wrong.message for wrong in found.diagnostics] == ["nothing gives y"]
+
+
+def test_a_size_for_a_name_is_an_error_if_no_size_has_one() -> None:
+    assert unknown_size({"N": 1}, frozenset()) == "--dim N: no size of the model has a name"
+    assert unknown_size({"N": 1}, frozenset({"batch"})) == "--dim N: no size has that name; the names are batch"
 
 
 def test_what_is_wrong_with_the_model_or_its_sizes_is_wrong_input() -> None:

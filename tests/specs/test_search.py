@@ -57,6 +57,9 @@ def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: s
         ("convoltion", ["CONVOLUTION"]),
         ("layer_norm", ["MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"]),
         ("np.matmul", ["GEMM"]),
+        ("POOLING_MAX", ["MAX_POOLING"]),
+        ("DML_OPERATOR_MAX_POOLING_2D", ["DML_OPERATOR_MAX_POOLING"]),
+        ("pooling_average", ["AVERAGE_POOLING"]),
         ("QQQQQQ", []),
     ],
 )
@@ -111,6 +114,8 @@ def test_a_data_type_of_another_system_has_a_help(name: str, help: str | None) -
         ("Resize", "Resize is ONNX's name: write RESAMPLE2 or RESAMPLE3"),
         ("convoltion", "did you mean CONVOLUTION?"),
         ("Axes", None),
+        ("DML_OPERATOR_NOPE", "`dmlcheck show` lists the operators"),
+        ("unknown-operater", "did you mean unknown-operator?"),
     ],
 )
 def test_an_unknown_operator_has_a_help(name: str, help: str | None) -> None:

@@ -40,8 +40,12 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - an evaluator may raise anything
-        raise Unmapped(f"ONNX's evaluator does not compute it: {first_line(error)}") from None
+        said = first_line(error).removesuffix(_TO_BUILDERS)
+        raise Unmapped(f"ONNX's evaluator does not compute it: {said}") from None
     return [each if isinstance(each, list) or each is None else np.asarray(each) for each in results]
+
+
+_TO_BUILDERS = ". Did you recompile the sources after updating the repository?"  # onnx to who builds it
 
 
 def _float(node: Any, name: str, default: float) -> float:

@@ -28,7 +28,7 @@ def test_attributes_of_old_opsets_are_known() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (node("Gadget", "x", "y"), "ONNX's evaluator does not compute it"),
+        (node("Gadget", "x", "y"), "ONNX's evaluator does not compute it: No .* operator 'Gadget' and domain ''$"),
         (node("Gather", "x x", "y"), "ONNX's evaluator does not compute it"),  # indices that are no integers
         (node("Unsqueeze", "x", "y", axes=[9]), "axis 9 is out of bounds"),
     ],
