@@ -258,9 +258,9 @@ def _mapping(line: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError):
-        raise Failure(f"wrote something else than JSON: {excerpt(line)}") from None
+        raise Failure(f"wrote something other than JSON: {excerpt(line)}") from None
     if not isinstance(answer, dict):
-        raise Failure(f"wrote something else than a JSON object: {excerpt(line)}")
+        raise Failure(f"wrote something other than a JSON object: {excerpt(line)}")
     return answer
 
 

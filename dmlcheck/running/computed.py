@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import cut
+from dmlcheck.diagnostics.wording import cut, first_few
 from dmlcheck.implementations import (
     Failure,
     LibraryAnswer,
@@ -180,15 +180,20 @@ def _copy(array: Any) -> Any:
     return array.copy() if isinstance(array, np.ndarray) else array
 
 
+_MOST_NAME, _MOST_NAMES = 60, 5  # letters of what an implementation calls an output, and such names
+
+
 def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
     """Return why an implementation's return value is not an array for each of the labels, or None."""
     import numpy as np
 
     if not isinstance(given, Mapping):
         return f"returned {type(given).__name__} instead of its outputs by name"
-    for label in labels:
+    wanted = [*labels]
+    for label in wanted:
         if label not in given:
-            return f"returned no {label}"
+            others = first_few([cut(str(name), _MOST_NAME) for name in given if name not in wanted], _MOST_NAMES)
+            return f"returned no {label}" + (f", but {others}" if others else "")
         if not isinstance(given[label], np.ndarray):
             return f"returned {type(given[label]).__name__} for {label} instead of an array"
         if _is_masked(given[label]):

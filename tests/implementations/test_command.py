@@ -150,7 +150,7 @@ def test_what_validates_is_true_or_false() -> None:
 MISBEHAVIOURS = {
     sums.DIE: r"sums ended with exit code 3 instead of answering; it wrote: \[31mdevice removed \[0m$",
     sums.SIGNAL: r"sums ended with (SIGABRT|exit code \w+) instead of answering",
-    sums.RUBBISH: r"sums wrote something else than JSON: Segmentation fault\? no$",
+    sums.RUBBISH: r"sums wrote something other than JSON: Segmentation fault\? no$",
     sums.LONG: r"sums wrote a line longer than 1 MiB: x{97}\.\.\.$",
     sums.DTYPE: r"sums wrote OutputTensor as float32 of shape \{1\} instead of int32 of shape \{1\}$",
     sums.SHAPE: r"sums wrote OutputTensor as int32 of shape \{2\} instead of int32 of shape \{1\}$",
@@ -159,8 +159,8 @@ MISBEHAVIOURS = {
     sums.WRONG_ID: r'sums answered with another id than 2: \{"id": 3, "ok": true\}$',
     sums.NEITHER: r'answered neither ok: true nor error, invalid or unsupported with a text: \{"id": 2, "ok": 1\}$',
     sums.CUT: r"sums answered ok, and the file of OutputTensor is no \.npy file: it is cut short$",
-    sums.NUMBER: r"sums wrote something else than a JSON object: 17$",
-    sums.DEEP: r"sums wrote something else than JSON: \[{97}\.\.\.$",
+    sums.NUMBER: r"sums wrote something other than a JSON object: 17$",
+    sums.DEEP: r"sums wrote something other than JSON: \[{97}\.\.\.$",
     sums.CLOSE: r"sums closed its standard output instead of answering$",
     sums.FLOOD: r"sums (wrote more than 16 lines at once: |answered earlier cases more than 100 times again)",
 }
@@ -277,7 +277,7 @@ def test_a_program_that_does_not_end_with_its_input_is_ended(monkeypatch: pytest
     [
         ("die", "ended with exit code 7 instead of answering; it wrote: no device"),
         ("silent", "did not answer within 0.5 s"),
-        ("rubbish", "wrote something else than JSON: Loading..."),
+        ("rubbish", "wrote something other than JSON: Loading..."),
         ("newer", "speaks version 2 of the protocol; this is 1"),
         ("nameless", 'answered without a name: {"version": "1"}'),
         ("reference", "calls itself reference"),

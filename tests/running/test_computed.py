@@ -126,6 +126,7 @@ def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
     [
         (None, "returned NoneType instead of its outputs by name"),
         ({}, "returned no x"),
+        ({"X": np.zeros(1), 0: np.zeros(1)}, "returned no x, but X, 0"),
         ({"x": 1.0}, "returned float for x instead of an array"),
         (ValueError("so"), "raised ValueError: so"),
         (Failure("is off"), "is off"),
