@@ -129,18 +129,15 @@ def _tensor_inside(name: str, path: Path) -> Finding:
 
 
 def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int | None]:
-    """Return a count: the given one, or else the length of most of its arrays; yield a finding about another length.
-
-    Of as many arrays of each of several lengths the first one counts.
-    """
+    """Return a count: the given one, or else the length of its first array; yield a finding for each other length."""
     lengths = {array: len(values[array]) for array in field.counts if array in values}
     given = values.get(field.name)
-    count = max(lengths.values(), key=[*lengths.values()].count, default=None) if given is None else given
+    count = next(iter(lengths.values()), None) if given is None else given
     for array, length in lengths.items():
         if count is not None and count != length:
             params = {"count": field.name, "found": count, "array": array, "length": counted(length, "element")}
             if given is None:
-                first = next(name for name, each in lengths.items() if each == count)
+                first = next(iter(lengths))
                 help = f"{field.name} is left out: it is the length of {first}, {counted(count, 'element')}"
                 place = (*path[:-1], array)
                 yield Finding("count-mismatch", place, params, help, claim=Claim((*place, LENGTH), EQUAL, count))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dmlcheck
 from dmlcheck.descs.read import read_desc, read_tensor
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.strides import packed_strides
@@ -485,16 +484,6 @@ def test_the_dimension_count_agrees_with_the_sizes(sizes: tuple[int, ...]) -> No
             == f"T.DimensionCount is {wrong}, and T.Sizes has {len(sizes)} element{'s' * (len(sizes) > 1)}"
         )
         assert finding.help == f"write {len(sizes)}, or leave DimensionCount out"
-
-
-def test_of_arrays_that_must_be_of_one_length_the_one_that_differs_from_most_is_wrong() -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 5, 5]}
-    arrays = dict.fromkeys(("Dilations", "StartPadding", "EndPadding", "OutputPadding"), (1, 1))
-    numbers = {"Mode": "CONVOLUTION", "Direction": "FORWARD", "GroupCount": 1, "Strides": [1, 1, 1]}
-    tensors = dict.fromkeys(("InputTensor", "FilterTensor", "OutputTensor"), tensor)
-    (found,) = dmlcheck.validate("CONVOLUTION", {**tensors, **arrays, **numbers})
-    assert (found.rule, found.message) == ("count-mismatch", "DimensionCount is 2, and Strides has 3 elements")
-    assert found.help == "DimensionCount is left out: it is the length of Dilations, 2 elements"
 
 
 # ---- overlap
