@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from dmlcheck.implementations.directml import loading
+from dmlcheck.implementations.directml import answering
 from dmlcheck.implementations.directml.com import POINTER, SIZE_T, UINT, UINT64, ComError, Interface, Method, guid
 
 BOOL = ctypes.c_uint8  # of DXCore
@@ -59,12 +59,12 @@ class Adapter(Interface):
 
 
 @pytest.fixture(scope="module")
-def made() -> loading.PythonObject:
-    return loading.answering_device()
+def made() -> answering.PythonObject:
+    return answering.device()
 
 
 @pytest.fixture
-def device(made: loading.PythonObject) -> Device:
+def device(made: answering.PythonObject) -> Device:
     return Device(made.address)
 
 
@@ -123,14 +123,14 @@ def test_whatever_works_on_a_device_is_not_implemented(device: Device) -> None:
 
 
 @pytest.fixture(scope="module")
-def made_factory() -> loading.PythonObject:
-    made = loading.adapter_factory()
+def made_factory() -> answering.PythonObject:
+    made = answering.adapter_factory()
     gc.collect()  # the factory keeps what it gives
     return made
 
 
 @pytest.fixture
-def factory(made_factory: loading.PythonObject) -> Factory:
+def factory(made_factory: answering.PythonObject) -> Factory:
     return Factory(made_factory.address)
 
 

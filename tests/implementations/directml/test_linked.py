@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.implementations.directml.loading import refusing
+from dmlcheck.implementations.directml.answering import refusing
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or platform.machine() != "x86_64", reason="libraries for Linux on x86-64"

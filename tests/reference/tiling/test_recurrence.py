@@ -9,7 +9,7 @@ import pytest
 from installed import Install, described, install
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.kernels.recurrent import Gate
+from dmlcheck.reference.kernels.recurrent.gates import Gate
 from dmlcheck.reference.results import PartlyUndefined
 from dmlcheck.reference.rows import Direction, Kernel, Recurrence, State
 from dmlcheck.reference.tiling import recurrence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.arrays.needs import WHOLE
-from dmlcheck.reference.arrays.places import Places, slices
+from dmlcheck.reference.arrays.places import Places
 from dmlcheck.reference.arrays.shapes import Batch, Channel, Corner, Floats, Height, Integers, Region, Width
 from dmlcheck.reference.functions.interpolation import Sums, computed, is_any_lost, shares, spread, total_together
 from dmlcheck.reference.kernels.regions.samples import (
@@ -31,14 +29,13 @@ from dmlcheck.reference.kernels.regions.samples import (
     sample_counts,
     sampled,
     samples_at,
-    sampling_of,
     shares_of_ends,
     slopes_of,
     undefined_corners,
 )
-from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES, ELEMENTS_OF_BLOCK, SAMPLES, SAMPLES_AT_ONCE, Work
+from dmlcheck.reference.kernels.regions.tiles import crops, gradients
 from dmlcheck.reference.results import Alternatives, AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
-from dmlcheck.reference.rows import Cut, EachOutput, Given, Kernel, Spread, same_parameters
+from dmlcheck.reference.rows import Kernel, Spread, same_parameters
 
 # ---- samples of regions
 
@@ -189,69 +186,6 @@ def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: A
         results[1 - axis] = total_together(moved * (1 - t), (0, 1, 2))
         results[3 - axis] = total_together(moved * t, (0, 1, 2))
     return PartlyUndefined(np.stack(results), undefined_corners(image, gradient, at, sampling))
-
-
-# ---- tiles: how many samples fit into one, and how much work all of them are
-
-AS_IS = ("input", "input_gradient", "batch_indices")
-
-
-def crops(given: Given) -> Cut:
-    """Return the tiles of regions that are resampled: some channels, rows and columns of one of them."""
-    samples, (_, channels, *window) = samples_of_each(given, given["output"].sizes[2:]), given["output"].sizes
-    return Cut(
-        needs={
-            "input": WHOLE,
-            "roi": lambda roi, places, _: roi.reshape(-1, 4)[slices(places)[0]],
-            "batch_indices": WHOLE,
-        },
-        blocks=BLOCKS_OF_SAMPLES,
-        depth=lambda _: samples,
-        as_is=("input", "batch_indices"),
-        work=work_of_samples(max(samples), sum(samples) * math.prod(window) * channels),
-    )
-
-
-def gradients(given: Given) -> EachOutput:
-    """Return the tiles of the gradient of images, parts of one of them, and the tiles of the gradient of regions."""
-    tensors, shape = dict.fromkeys(AS_IS, WHOLE), given["input_gradient"].shape
-    of_region = math.prod(shape[1:]) / 4  # samples for each coordinate
-    corners = Cut(
-        (given["roi"].ndim - 2,),
-        {**tensors, "roi": lambda roi, places, _: roi.reshape(-1, 4)[slices(places)[-2]]},
-        depth=lambda _: of_region,
-        as_is=AS_IS,
-    )
-    if given["output_gradient"] is None:  # a gradient of only the regions has one sample for each element
-        return EachOutput({"output_roi_gradient": corners}, work_of_samples(math.prod(shape[2:]), math.prod(shape)))
-    sizes = given["output_gradient"].sizes
-    samples = [count * math.prod(shape[2:]) for count in samples_of_each(given, shape[2:])]
-    numbers = 1 + max(samples) / math.prod(sizes[2:])  # of an element: itself, and its share of a region's samples
-    images = Cut(
-        needs={
-            **tensors,
-            "roi": lambda roi, places, _: roi.reshape(-1, 4)[given["batch_indices"].reshape(-1) == places[0].start],
-        },
-        blocks=BLOCKS_OF_SAMPLES,
-        depth=lambda _: [numbers] * int(sizes[0]),
-        as_is=AS_IS,
-    )
-    parts = int(math.prod(sizes[1:]) * numbers) // (BLOCKS_OF_SAMPLES * ELEMENTS_OF_BLOCK)
-    work = work_of_samples(max(samples), sum(samples) * max(shape[1], parts))
-    return EachOutput({"output_gradient": images, "output_roi_gradient": corners}, work)
-
-
-def samples_of_each(given: Given, window: Sequence[int]) -> list[int]:
-    """Return the number of samples of an element, by region; 1 where it is undefined."""
-    counts = sample_counts(given["roi"].reshape(-1, 4), window, sampling_of(given))
-    return [1 if own is None else math.prod(own.counts) for own in counts]
-
-
-def work_of_samples(of_one: int, count: int) -> Work:
-    """Return the work of samples; if too many are in memory at once, their number."""
-    if of_one > SAMPLES_AT_ONCE:
-        return Work(of_one, "samples that are there at once", SAMPLES_AT_ONCE)
-    return Work(count, "samples", SAMPLES)
 
 
 KERNELS: dict[str, Kernel] = {
