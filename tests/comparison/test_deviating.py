@@ -207,6 +207,21 @@ def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
     assert outcome("QUANTIZED_LINEAR_CONVOLUTION", fields, tensors, given) == expected
 
 
+def outcome_of_two_products(
+    fields: dict[str, Any], padding: tuple[int, int], weights: list[float], given: float
+) -> str:
+    """Return what becomes of a result of a convolution of 1 and 2, with a bias of 0.5."""
+    tensors = {
+        "InputTensor": ("FLOAT32", [[[1.0, 2.0]]]),
+        "FilterTensor": ("FLOAT32", [[weights]]),
+        "BiasTensor": ("FLOAT32", [[[0.5]]]),
+        "OutputTensor": ("FLOAT32", [[[given]]]),
+    }
+    start, end = padding
+    more = {"StartPadding": [start], "EndPadding": [end], "OutputPadding": [0], "GroupCount": 1}
+    return outcome("CONVOLUTION", {**fields, **more}, tensors, [[[given]]])
+
+
 @pytest.mark.parametrize(
     ("padding", "dilation", "given", "expected"),
     [
@@ -221,23 +236,8 @@ def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
 def test_backward_to_one_element_has_no_padding_or_dilations(
     padding: tuple[int, int], dilation: int, given: float, expected: str
 ) -> None:
-    tensors = {
-        "InputTensor": ("FLOAT32", [[[1.0, 2.0]]]),
-        "FilterTensor": ("FLOAT32", [[[1.0, 10.0]]]),
-        "BiasTensor": ("FLOAT32", [[[0.5]]]),
-        "OutputTensor": ("FLOAT32", [[[given]]]),
-    }
-    fields = {
-        "Mode": "CONVOLUTION",
-        "Direction": "BACKWARD",
-        "Strides": [1],
-        "Dilations": [dilation],
-        "StartPadding": [padding[0]],
-        "EndPadding": [padding[1]],
-        "OutputPadding": [0],
-        "GroupCount": 1,
-    }
-    assert outcome("CONVOLUTION", fields, tensors, [[[given]]]) == expected
+    fields = {"Mode": "CONVOLUTION", "Direction": "BACKWARD", "Strides": [1], "Dilations": [dilation]}
+    assert outcome_of_two_products(fields, padding, [1.0, 10.0], given) == expected
 
 
 @pytest.mark.parametrize(("given", "expected"), [(INF, "xfailed"), (0.0, "passed"), (NAN, "failed")])
@@ -287,23 +287,8 @@ def test_planes_are_upsampled_along_their_height_first(strides: list[int], given
 def test_one_window_as_large_as_the_input_has_no_padding_or_dilations(
     padding: tuple[int, int], dilation: int, given: float, expected: str
 ) -> None:
-    tensors = {
-        "InputTensor": ("FLOAT32", [[[1.0, 2.0]]]),
-        "FilterTensor": ("FLOAT32", [[[0.0, 2.0]]]),
-        "BiasTensor": ("FLOAT32", [[[0.5]]]),
-        "OutputTensor": ("FLOAT32", [[[given]]]),
-    }
-    fields = {
-        "Mode": "CROSS_CORRELATION",
-        "Direction": "FORWARD",
-        "Strides": [2],
-        "Dilations": [dilation],
-        "StartPadding": [padding[0]],
-        "EndPadding": [padding[1]],
-        "OutputPadding": [0],
-        "GroupCount": 1,
-    }
-    assert outcome("CONVOLUTION", fields, tensors, [[[given]]]) == expected
+    fields = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "Strides": [2], "Dilations": [dilation]}
+    assert outcome_of_two_products(fields, padding, [0.0, 2.0], given) == expected
 
 
 @pytest.mark.parametrize(

@@ -329,7 +329,14 @@ def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
     ("given", "help"),
     [
         (None, "n holds random whole numbers, which the model may not take: give others with --inputs"),
-        ("x.npz", "the reference does not compute it either: Reshape of 6 elements to the sizes [4]"),
+        (
+            "x.npz",
+            (
+                "the reference does not compute it either: Reshape of 6 elements to the sizes [4]; ONNX's evaluator does"
+                " not compute it: cannot reshape array of size 6 into shape (4,); the sizes given with --dim may not fit"
+                " the model"
+            ),
+        ),
     ],
 )
 def test_random_whole_numbers_are_named_where_a_node_does_not_take_what_follows_from_them(
@@ -341,7 +348,7 @@ def test_random_whole_numbers_are_named_where_a_node_does_not_take_what_follows_
     np.savez("x.npz", x=np.zeros((2, 3), np.float32), n=np.array([2]))
     found = results(made, inputs=given)
     assert [one.outcome for one in found.values()] == ["passed", "error", "skipped"]
-    assert str(found["form"].diagnostics[0].help).partition(";")[0] == help
+    assert found["form"].diagnostics[0].help == help
 
 
 MODEL = "found/graph-1/model.onnx"
