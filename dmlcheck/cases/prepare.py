@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -150,7 +149,7 @@ def _has_large(desc: OperatorDesc) -> bool:
     for parts in desc.parts.values():
         for part in parts:
             tensor = part.tensor
-            if math.prod(tensor.sizes) >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE):
+            if tensor.element_count >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE):
                 return True
     return False
 

@@ -155,9 +155,7 @@ def _run_with_one(case: Case, run: Run, prepared: Prepared | None) -> CaseResult
     start = time.perf_counter()
     with run.time_limit:
         ending = _ending(case, run, prepared)
-    return result_of(case, ending)._replace(
-        seconds=time.perf_counter() - start, level=case.feature_level or NEWEST_LEVEL
-    )
+    return result_of(case, ending)._replace(seconds=time.perf_counter() - start, level=case.level)
 
 
 def result_of(case: Case, ending: Ending) -> CaseResult:

@@ -332,9 +332,9 @@ def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(
         (
             "x.npz",
             (
-                "the reference does not compute it either: Reshape of 6 elements to the sizes [4]; ONNX's evaluator does"
-                " not compute it: cannot reshape array of size 6 into shape (4,); the sizes given with --dim may not fit"
-                " the model"
+                "the reference does not compute it either: Reshape of 6 elements to the sizes [4];"
+                " ONNX's evaluator does not compute it: cannot reshape array of size 6 into shape (4,);"
+                " the sizes given with --dim may not fit the model"
             ),
         ),
     ],
