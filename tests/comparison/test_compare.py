@@ -94,6 +94,20 @@ def test_equal_elements_are_right_and_no_bounds_are_asked_for(data_type: str, va
     assert (result.mismatches, result.max_ulp, result.max_share) == (0, 0.0, None)
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "is_found"),
+    [
+        ([1.0, math.nan], [1.0, math.nan], True),
+        ([1.0, 2.0], [1.0, 3.0], False),
+        ([0.0], [-0.0], False),  # equal, which takes a closer look
+        ([1.0] * 512, [1.0] * 512, True),
+        ([1.0] * 513, [1.0] * 513, False),  # more than 4,096 bytes
+    ],
+)
+def test_equal_bytes_of_small_arrays_are_found(x: list[float], y: list[float], is_found: bool) -> None:
+    assert compare.have_equal_bytes(np.array(x), np.array(y)) == is_found
+
+
 @pytest.mark.parametrize("data_type", oracle.FLOATS)
 def test_zeros_have_no_sign(data_type: str) -> None:
     assert judged([0.0, -0.0], [-0.0, 0.0], data_type, EXACT).mismatches == 0
