@@ -148,26 +148,6 @@ def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: py
         assert cut[4] == whole[4]
 
 
-def test_the_versions_agree() -> None:
-    x = np.random.default_rng(3).normal(size=(2, 3, 6, 7)).astype(np.float32)
-    shape = {"Strides": [2, 1], "WindowSize": [3, 2], "StartPadding": [1, 0], "EndPadding": [0, 1]}
-    output = (2, 3, 3, 7)
-    apart = {"Dilations": [1, 1]}
-    for first, *others in (("AVERAGE_POOLING", "AVERAGE_POOLING1"), ("LP_POOLING", "LP_POOLING1")):
-        extra: dict[str, Any] = {"IncludePadding": 1} if "AVERAGE" in first else {"P": 2}
-        one = engine.run(*built(first, x, output, **shape, **extra))["OutputTensor"]
-        for other in others:
-            found = engine.run(*built(other, x, output, **shape, **apart, **extra))["OutputTensor"]
-            assert (found == one).all()
-    one = engine.run(*built("MAX_POOLING", x, output, **shape))["OutputTensor"]
-    two = engine.run(*built("MAX_POOLING1", x, output, **shape))
-    three = engine.run(*built("MAX_POOLING2", x, output, **shape, **apart))
-    assert (one == two["OutputTensor"]).all()
-    for name, values in two.items():
-        assert (values == three[name]).all()
-    assert (x.reshape(-1)[two["OutputIndicesTensor"]] == one).all()
-
-
 def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[tuple[int, ...], int | None]]:
     """Yield each place of a quantized average, and the integer that is there, None where there is none."""
     limits = np.iinfo(desc.values["OutputTensor"].data_type.lower())
@@ -198,54 +178,6 @@ def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.Mon
         for index, right in integers_of(desc, inputs):
             assert is_undefined[index] == (right is None)
             assert right is None or found.values[index] == right, (desc, inputs)
-
-
-def test_a_quantized_average_beside_a_half_may_go_to_either_neighbour() -> None:
-    one = np.ones((1, 1, 1, 1), np.float32)
-    tensors = {"Input": np.array([[[[1, 2, 2]]]], np.uint8), "InputScale": one * np.float32(0.3)}
-    shape = {"Strides": [1, 1], "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0], "Dilations": [1, 1]}
-    output = {"OutputTensor": {"DataType": "UINT8", "Sizes": [1, 1, 1, 2]}}
-    desc, inputs = of_arrays(
-        "QUANTIZED_LINEAR_AVERAGE_POOLING",
-        {**tensors, "OutputScale": one * np.float32(0.3)},
-        output,
-        **shape,
-        IncludePadding=0,
-    )
-    given = bound(desc, inputs)
-    every = np.arange(10)
-    assert [
-        every[abs(every - at) <= radius].tolist() for at, radius in zip(given.value, given.radius, strict=True)
-    ] == [
-        [1, 2],
-        [2],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("indices", "right"),
-    [([2, 2, 0], [3, 0, None]), ([2, 1, 3], [None] * 3), ([2, 1, 2**32 - 1], [None] * 3), ([0, 1, 2], [1, 5, 3])],
-)
-def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_undefined(
-    indices: list[int], right: list[Any]
-) -> None:
-    x = np.array([1, 5, 3], np.float32).reshape(1, 1, 1, 3)
-    places = np.array(indices, np.uint32).reshape(x.shape)
-    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 3]}}
-    found = engine.evaluate(*of_arrays("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
-    marks = [False] * 3 if found.undefined is None else found.undefined.reshape(-1).tolist()
-    assert [None if mark else v for v, mark in zip(found.values.reshape(-1).tolist(), marks, strict=True)] == right
-
-
-def test_an_index_may_be_named_twice_with_one_value() -> None:
-    """So is 7; 9 is named with two values."""
-    x = np.array([1, 2, 3, 3, 5, 6, 7, 8], np.float16).reshape(1, 1, 2, 4)
-    places = np.array([23, 0, 7, 7, 9, 9, 10, 12], np.uint64).reshape(x.shape)
-    output = {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [1, 1, 4, 6]}}
-    found = engine.evaluate(*of_arrays("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
-    right = {0: 2, 7: 3, 9: 6, 10: 7, 12: 8, 23: 1}
-    assert found.values.reshape(-1).tolist() == [right.get(place, 0) for place in range(24)]
-    assert np.flatnonzero(found.undefined).tolist() == [9]
 
 
 # ---- memory
@@ -389,26 +321,6 @@ EDGE = {"Strides": [2, 2], "WindowSize": [2, 2], "StartPadding": [2, 2], "EndPad
 PLAIN = EDGE | {"StartPadding": [0, 0]}
 
 
-def test_a_window_that_sees_nothing_is_undefined_unless_padding_counts() -> None:
-    x, output = [[[[1, 2], [3, 4]]]], (1, 1, 2, 2)
-    assert results("AVERAGE_POOLING", x, output, **EDGE, IncludePadding=0) == {"OutputTensor": [None, None, None, 2.5]}
-    assert results("AVERAGE_POOLING", x, output, **EDGE, IncludePadding=1) == {"OutputTensor": [0, 0, 0, 2.5]}
-    assert results("LP_POOLING", x, output, **EDGE, P=1) == {"OutputTensor": [0, 0, 0, 10]}
-    found = results("MAX_POOLING1", x, output, **EDGE)
-    assert found == {"OutputTensor": [None, None, None, 4], "OutputIndicesTensor": [None, None, None, 3]}
-
-
-def test_a_nan_makes_the_largest_undefined_and_its_place() -> None:
-    found = results("MAX_POOLING1", [[[[1, NAN, 2, 3], [4, 5, 6, 7]]]], (1, 1, 1, 2), **PLAIN)
-    assert found == {"OutputTensor": [None, 7], "OutputIndicesTensor": [None, 7]}
-
-
-def test_padding_is_never_the_largest_also_of_infinities() -> None:
-    shape = EDGE | {"StartPadding": [1, 1]}
-    found = results("MAX_POOLING1", np.full((1, 1, 3, 3), -INF), (1, 1, 2, 2), **shape)
-    assert found == {"OutputTensor": [-INF] * 4, "OutputIndicesTensor": [0, 1, 3, 4]}
-
-
 def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: list[float]) -> bool:
     """Whether these elements of an output are right."""
     tensor, expected = desc.values["OutputTensor"], engine.run(desc, inputs)["OutputTensor"]
@@ -434,42 +346,11 @@ def test_an_odd_order_of_negative_elements_takes_their_sizes_or_their_powers(ord
         assert not passes(desc, inputs, [wrong])
 
 
-def test_only_the_root_of_a_negative_sum_may_be_nan() -> None:
-    x = np.array([[[[3, -2], [0, 0]]]], np.float32)
-    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=3)
-    assert [passes(desc, inputs, [of]) for of in (35 ** (1 / 3), 19 ** (1 / 3), NAN)] == [True, True, False]
-    desc, inputs = built("LP_POOLING", np.abs(x), (1, 1, 1, 1), **PLAIN, P=3)
-    assert [passes(desc, inputs, [of]) for of in (35 ** (1 / 3), 19 ** (1 / 3))] == [True, False]
-    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=2)
-    assert [passes(desc, inputs, [of]) for of in (13**0.5, 5**0.5)] == [True, False]
-
-
 def test_powers_that_cancel_may_have_any_root_that_their_error_allows() -> None:
     x = np.array([[[[0.7, -0.7], [1e-3, 0]]]], np.float32)
     desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=3)
     assert passes(desc, inputs, [1e-3])
     assert not passes(desc, inputs, [0.3])
-
-
-@pytest.mark.parametrize("name", ["AVERAGE_POOLING", "AVERAGE_POOLING1"])
-def test_a_window_beyond_the_end_may_count_the_elements_up_to_there(name: str) -> None:
-    fields = PLAIN | {"WindowSize": [1, 4], "Strides": [1, 3], "EndPadding": [0, 1], "IncludePadding": True}
-    fields |= {"Dilations": [1, 1]} if name.endswith("1") else {}
-    x = np.array([[[[1, 2, 3, 6, 6]]]], np.float32)  # the second window has 6, 6, one element of padding and one beyond
-    desc, inputs = built(name, x, (1, 1, 1, 2), **fields)
-    assert [passes(desc, inputs, [3, of]) for of in (3, 4, 6, 3.5)] == [True, True, False, False]
-    assert [passes(desc, inputs, [of, 3]) for of in (4, 6)] == [False, False]
-
-
-@pytest.mark.parametrize("order", [7, 8, 9, 100])
-def test_a_high_power_neither_overflows_nor_vanishes(order: int) -> None:
-    """Of one element the norm is that element, and of 2 * 2 equal ones 4^(1 / P) times as large."""
-    large, small = 2.0**127, 2.0**-149
-    x = [[[[large, large / 8, 0, 0, small, 0], [0, 0, large / 8, large / 8, 0, 0]]]]
-    found = results("LP_POOLING", np.array(x, np.float32), (1, 1, 1, 3), **PLAIN, P=order)
-    mixed = large * float(mpmath.power(1 + mpmath.mpf(8) ** -order, 1 / mpmath.mpf(order)))
-    pair = large / 8 * float(mpmath.power(2, 1 / mpmath.mpf(order)))
-    assert found == {"OutputTensor": [float(np.float32(mixed)), float(np.float32(pair)), small]}
 
 
 def test_a_high_power_of_a_large_window_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
