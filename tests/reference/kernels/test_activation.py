@@ -12,6 +12,7 @@ import pytest
 from bounds_of import gathered
 from elements import (
     INF,
+    NAN,
     SAMPLES,
     Array,
     bound,
@@ -21,6 +22,7 @@ from elements import (
     marks,
     misrounded,
     refused,
+    results,
 )
 from mpmath import mpf
 
@@ -96,6 +98,37 @@ def test_the_result_is_the_mathematical_one_rounded_once(
     assert [(x.hex(), good, bad) for x, good, bad in rows] == []
 
 
+@pytest.mark.parametrize(
+    ("operator", "fields", "elements", "right"),
+    [
+        ("ELU", {"Alpha": INF}, [-1, -1e-30, 0, 2], [-INF, -INF, 0, 2]),
+        ("SCALED_ELU", {"Alpha": INF, "Gamma": 1}, [-1, -1e-30, 0, 2], [-INF, -INF, NAN, 2]),
+        ("SCALED_TANH", {"Alpha": -INF, "Beta": 1}, [-1, -1e-30, 0, 2], [INF, INF, NAN, -INF]),
+        ("PARAMETRIC_SOFTPLUS", {"Alpha": INF, "Beta": 1}, [-1, 50, INF], [INF, INF, INF]),
+        ("SIGMOID", {}, [-INF, -1000, 0, 1000, INF], [0, 0, 0.5, 1, 1]),
+        ("TANH", {}, [-INF, -1000, 1000, INF], [-1, -1, 1, 1]),
+        ("SOFTPLUS", {"Steepness": 1}, [-INF, -1000, 1000, INF], [0, 0, 1000, INF]),
+        ("SOFTPLUS", {"Steepness": -2}, [-INF, 1000], [-INF, 0]),
+        ("SWISH", {"SigmoidInputScale": 1}, [-1000, 1000, INF], [0, 1000, INF]),
+        ("HARD_SWISH", {"Alpha": 1, "Beta": 0}, [-2, 0.5, 2, INF], [0, 0.25, 2, INF]),
+        ("GELU", {}, [-1000, 1000, INF], [0, 1000, INF]),
+        ("LEAKY_RELU", {"Alpha": -2}, [-3, -INF, INF], [6, INF, INF]),
+        ("LEAKY_RELU", {"Alpha": INF}, [-3, 0, 3], [-INF, 0, 3]),
+        ("CELU", {"Alpha": 2}, [-INF, 3e38], [-2, 3e38]),
+        ("HARD_SIGMOID", {"Alpha": 1, "Beta": 0}, [-INF, INF], [0, 1]),
+        ("SHRINK", {"Bias": 1, "Threshold": 2}, [2, -2, 2.5, -2.5, INF, -INF], [0, 0, 1.5, -1.5, INF, -INF]),
+        ("THRESHOLDED_RELU", {"Alpha": -1}, [-1, -0.5, -INF, INF], [0, -0.5, 0, INF]),
+    ],
+)
+def test_extreme_elements_and_attributes_give_what_the_formula_says(
+    operator: str, fields: dict[str, Any], elements: list[float], right: list[float]
+) -> None:
+    for dtype in (np.float32,) if 3e38 in elements or 1e-30 in np.abs(elements) else (np.float32, np.float16):
+        given = floats(*elements, dtype=dtype)
+        np.testing.assert_array_equal(computed(f"ACTIVATION_{operator}", fields, given), floats(*right, dtype=dtype))
+        assert not any(marks(f"ACTIVATION_{operator}", fields, given))
+
+
 # ---- what is undefined
 
 
@@ -106,6 +139,31 @@ def test_nan_stays_nan_whatever_its_bits_where_it_is_not_marks(name: str, fields
     is_undefined = name in ("CELU", "HARD_SIGMOID", "RELU", "SHRINK", "THRESHOLDED_RELU")
     assert marks(f"ACTIVATION_{name}", fields, given) == [is_undefined] * given.size
     assert is_undefined or np.isnan(computed(f"ACTIVATION_{name}", fields, given)).all()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bias", "threshold", "elements", "right"),
+    [
+        (np.int8, 3, 2, [-128, -3, -2, 0, 2, 3, 127], [-125, 0, 0, 0, 0, 0, 124]),
+        (np.int8, -3, 2, [-127, -125, 124, 126], [None, -128, 127, None]),
+        (np.int8, 2.5, 2, [0, 5], [None, None]),
+        (np.int8, 3, 0.5, [0, 5], [None, None]),
+        (np.int8, 200, 2, [0, 5], [None, None]),
+        (np.int8, INF, 2, [0, 5], [None, None]),
+        (np.int8, NAN, 2, [0, 5], [None, None]),
+        (np.int8, 1, -2, [-3, -2, -1, 1, 2, 3], [-2, -1, None, None, 1, 2]),
+        (np.uint8, 3, 0, [0, 2, 3, 255], [0, None, 0, 252]),
+        (np.uint8, 3, 10, [0, 10, 11], [None, None, 8]),
+        (np.int32, 1, 1, [2**24, 2**24 + 1, -(2**24), -(2**24) - 1], [2**24 - 1, 2**24, 1 - 2**24, -(2**24)]),
+        (np.int32, -1, 1, [2**24 - 1, 2**24], [2**24, 2**24 + 1]),
+        (np.int32, 1, 1, [2**31 - 128, 2**31 - 1], [2**31 - 129, None]),
+    ],
+)
+def test_integers_shrink_where_their_type_holds_them_exactly_and_in_float32(
+    dtype: Any, bias: float, threshold: float, elements: list[int], right: list[int | None]
+) -> None:
+    fields = {"Bias": bias, "Threshold": threshold}
+    assert results("ACTIVATION_SHRINK", fields, np.array(elements, dtype)) == right
 
 
 # ---- sums and the activation that is fused to them

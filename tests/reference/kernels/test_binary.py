@@ -256,6 +256,29 @@ def test_powers_of_integers_are_exact_where_the_machines_are_not(
     test_a_result_is_the_exact_one_rounded_once_or_wrapped("POW", name)
 
 
+@pytest.mark.parametrize(
+    ("bases", "exponents", "right"),
+    [
+        (np.array([2, 3, -2], np.int32), np.array([3, 2, 3], np.uint8), [8, 9, -8]),
+        (np.array([2, 3], np.int32), np.array([3, 2], np.float32), [None, None]),
+        (np.array([2, 3], np.uint8), np.array([7, 8], np.int16), [128, None]),
+        (np.array([2.5, -2, 4], np.float32), np.array([2, 3, -1], np.int32), [6.25, -8, 0.25]),
+        (np.array([2.5, -2, 4], np.float32), np.array([2, 3, -0.5], np.float16), [6.25, -8, 0.5]),
+    ],
+)
+def test_bases_and_exponents_may_be_of_different_types(bases: Array, exponents: Array, right: list[Any]) -> None:
+    assert results("POW", {}, bases, exponents) == right
+
+
+def test_scale_and_bias_come_before_the_power_for_bases_and_exponents() -> None:
+    fields = {"ScaleBias": {"Scale": 2, "Bias": 1}}
+    assert results("POW", fields, *columns([(1, 0.5), (-1, 1)], "FLOAT32", "FLOAT32")) == [9, -1]
+    assert math.isnan(computed("POW", fields, *columns([(-1, 0.25)], "FLOAT32", "FLOAT32"))[0])
+    assert results("POW", fields, *columns([(1, 2)], "INT32", "INT32")) == [243]
+    fields = {"ScaleBias": {"Scale": 0.5, "Bias": 1}}
+    assert results("POW", fields, *columns([(1, 2)], "INT32", "INT32")) == [None]
+
+
 # ---- bounds
 
 EXACT = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,10 @@ from bounds_of import gathered
 from drawn_descs import OF_WINDOWS, draws
 from elements import refused
 from made_descs import Made
-from oracle import nearest
 from products_of import Array, bound, built, evaluated, peak, random_floats
-from slow_convolution import Sums, convolved
 
 from dmlcheck.descs.records import OperatorDesc
 
-STEPS = ("Strides", "Dilations", "StartPadding")
 RELU = {"Type": "ACTIVATION_RELU"}
 OPERATORS = ("CONVOLUTION", "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION")
 
@@ -44,43 +40,7 @@ def has_no_more(desc: OperatorDesc) -> bool:
     return not any(desc.values.get("OutputPadding", ()))
 
 
-def sums_of(made: Made, zeros: Any = (0, (0,))) -> Sums:
-    """Return the exact sums of a desc's products by index."""
-    desc, inputs = made
-    steps = [desc.values[name] for name in STEPS]
-    return convolved(
-        inputs["InputTensor"],
-        inputs["FilterTensor"],
-        desc.parts["OutputTensor"][0].tensor.sizes,
-        *steps,
-        desc.values["GroupCount"],
-        zeros,
-        backward=desc.values.get("Direction") == "BACKWARD",
-        flip=desc.values.get("Mode") == "CONVOLUTION",
-    )
-
-
-def per_channel(values: Array | None, at: tuple[int, ...]) -> Any:
-    """Return the value of an output's channel, of a tensor with one or one for each; 0 without a tensor."""
-    return 0 if values is None else values.reshape(-1)[at[1] % values.size].item()
-
-
 # ---- CONVOLUTION
-
-
-@pytest.mark.slow
-def test_convolutions_are_those_of_fractions() -> None:
-    seen = 0
-    for made in convolutions("CONVOLUTION", 300):
-        desc, inputs = made
-        found, bias = evaluated(*made), inputs.get("BiasTensor")
-        for at, value in sums_of(made).items():
-            right = nearest(value + Fraction(per_channel(bias, at)), found.dtype.name.upper())
-            if desc.values.get("FusedActivation") is not None:
-                right = max(right, 0)
-            assert found[at] == right, (desc, at)
-            seen += 1
-    assert seen > 10_000
 
 
 def convolution(x: Array, kernel: Array, sizes: tuple[int, ...], bias: Array | None = None, **fields: Any) -> Made:

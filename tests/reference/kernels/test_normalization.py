@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from bounds_of import gathered
-from elements import misrounded, refused
+from elements import refused
 from grouped import blocks_of
 from oracle import groups
 from valid_descs import valid
@@ -43,11 +43,6 @@ def built(operator: str, inputs: dict[str, Array], **fields: Any) -> tuple[Opera
 
 def described(array: Array) -> dict[str, Any]:
     return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
-
-
-def computed(operator: str, inputs: dict[str, Array], **fields: Any) -> Array:
-    """Return what the engine computes as OutputTensor."""
-    return engine.evaluate(*built(operator, inputs, **fields))["OutputTensor"].values
 
 
 def results(operator: str, inputs: dict[str, Array], **fields: Any) -> list[Any]:
@@ -161,42 +156,7 @@ def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[dict[str, 
         yield inputs, axes, float(generator.choice([1e-5, 0.25, 3, 1e-3]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [3, 65_536])
-@pytest.mark.parametrize("use", [(1, 1), (1, 0), (0, 1)])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_groups_have_the_mean_0_and_the_variance_1_before_scale_and_bias(
-    data_type: str, use: tuple[int, int], block: int
-) -> None:
-    for inputs, axes, epsilon in tensors(data_type, 31, 3):
-        fields = {"Axes": list(axes), "UseMean": use[0], "UseVariance": use[1], "Epsilon": epsilon}
-        with blocks_of(block):
-            found = computed(MVN2, inputs, **fields)
-        expected, _, _ = right(inputs, axes, epsilon, use_mean=bool(use[0]), use_variance=bool(use[1]))
-        assert not misrounded(found, expected).any(), (inputs, fields)
-
-
 # ---- batches
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [3, 65_536])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_batches_are_normalized_by_their_own_mean_and_variance(data_type: str, block: int) -> None:
-    generator = np.random.default_rng(9)
-    for (shape, axes), _ in itertools.product(SHAPES, range(2)):
-        own = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-        inputs = {"Input": elements(generator, shape, data_type)}
-        inputs |= {name: generator.normal(size=own).astype(TYPES[data_type]) for name in ("Scale", "Bias")}
-        if generator.random() < 0.5:
-            inputs["FusedAdd"] = elements(generator, shape, data_type)
-        reduced = tuple(axis for axis, size in enumerate(own) if size == 1)
-        with blocks_of(block):
-            found = engine.run(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=0.25))
-        expected, means, variances = right(inputs, reduced, 0.25)
-        assert not misrounded(found["OutputTensor"], expected).any(), inputs
-        assert not misrounded(found["OutputMeanTensor"].reshape(-1), means).any(), inputs
-        assert not misrounded(found["OutputVarianceTensor"].reshape(-1), variances).any(), inputs
 
 
 # ---- neighbours

@@ -9,12 +9,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 from bounds_of import gathered
 from drawn_descs import OF_WINDOWS, draws
-from elements import misrounded, refused
+from elements import refused
 from made_descs import Made, of_arrays, tensor
 from products_of import peak
 
@@ -29,10 +28,6 @@ Array = np.ndarray[Any, Any]
 
 INF, NAN = math.inf, math.nan
 ONE = np.ones((1, 1, 1, 1), np.float32)
-NAMES = (
-    *("AVERAGE_POOLING", "AVERAGE_POOLING1", "LP_POOLING", "LP_POOLING1"),
-    *("MAX_POOLING", "MAX_POOLING1", "MAX_POOLING2"),
-)
 
 
 def poolings(operator: str, count: int = 60) -> Iterator[Made]:
@@ -82,24 +77,6 @@ def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int,
         yield index, found, math.prod(fields["WindowSize"])
 
 
-def averages(desc: OperatorDesc, x: Array) -> Array:
-    found = np.full(desc.values["OutputTensor"].sizes, NAN)
-    for index, places, whole in under(desc):
-        count = whole if desc.values["IncludePadding"] else len(places)
-        if count:
-            found[index] = float(sum((Fraction(x[at].item()) for at in places), Fraction(0)) / count)
-    return found
-
-
-def norms(desc: OperatorDesc, x: Array) -> Array:
-    found, order = np.full(desc.values["OutputTensor"].sizes, NAN), desc.values["P"]
-    for index, places, _ in under(desc):
-        total = sum((abs(Fraction(x[at].item())) ** order for at in places), Fraction(0))
-        with mpmath.workdps(40):
-            found[index] = float(mpmath.root(mpmath.mpf(total.numerator) / total.denominator, order))
-    return found
-
-
 def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
     sizes = desc.values["OutputTensor"].sizes
     found, where = np.full(sizes, NAN), np.zeros(sizes, np.int64)
@@ -108,76 +85,6 @@ def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
             best = max(places, key=lambda at: (x[at], [-one for one in at]))
             found[index], where[index] = x[best], np.ravel_multi_index(best, x.shape)
     return found, where
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", NAMES)
-def test_every_place_has_what_is_under_the_window(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for desc, inputs in poolings(operator):
-        x = inputs["InputTensor"]
-        if "MAX" in operator:
-            expected, where = maxima(desc, x)
-        else:
-            expected, where = (averages if "AVERAGE" in operator else norms)(desc, x), None
-        for block in (5, 1 << 16):
-            monkeypatch.setattr(of_windows, "BLOCK", block)
-            found = engine.evaluate(desc, inputs)
-            if "OutputIndicesTensor" in found:
-                assert (found["OutputIndicesTensor"].values == where)[~np.isnan(expected)].all()
-            output = found["OutputTensor"]
-            is_undefined = np.zeros(expected.shape, bool) if output.undefined is None else output.undefined
-            assert (is_undefined == np.isnan(expected)).all()
-            assert not (misrounded(output.values, expected) & ~is_undefined).any(), (desc, x)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1", "QUANTIZED_LINEAR_AVERAGE_POOLING"])
-def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_windows, "BLOCK", 5)
-    found = []
-    for large in (0, 1 << 22):
-        monkeypatch.setattr(of_windows, "LARGE", large)
-        for desc, inputs in poolings(operator, 20):
-            result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
-            found.append((result.values, result.undefined, given.value, given.radius, given.terms))
-    for cut, whole in zip(found[:20], found[20:], strict=True):
-        assert np.array_equal(cut[0], whole[0], equal_nan=True)
-        assert np.array_equal(np.any(cut[1]), np.any(whole[1]))
-        assert cut[2] == pytest.approx(whole[2], rel=1e-12, nan_ok=True)
-        assert cut[3] == pytest.approx(whole[3], rel=1e-6)
-        assert cut[4] == whole[4]
-
-
-def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[tuple[int, ...], int | None]]:
-    """Yield each place of a quantized average, and the integer that is there, None where there is none."""
-    limits = np.iinfo(desc.values["OutputTensor"].data_type.lower())
-
-    def number(name: str, channel: int) -> Fraction:
-        values = inputs[f"{name}Tensor"].reshape(-1) if f"{name}Tensor" in inputs else np.zeros(1)
-        return Fraction(values[channel if values.size > 1 else 0].item())
-
-    for index, places, whole in under(desc):
-        count = whole if desc.values["IncludePadding"] else len(places)
-        if not count:
-            yield index, None
-            continue
-        zero, scale, wide, point = (
-            number(name, index[1]) for name in ("InputZeroPoint", "InputScale", "OutputScale", "OutputZeroPoint")
-        )
-        total = sum((Fraction(inputs["InputTensor"][at].item()) - zero for at in places), Fraction(0))
-        yield index, max(limits.min, min(limits.max, round(total * scale / count / wide) + int(point)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [5, 1 << 16])
-def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_windows, "BLOCK", block)
-    for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
-        found = engine.evaluate(desc, inputs)["OutputTensor"]
-        is_undefined = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
-        for index, right in integers_of(desc, inputs):
-            assert is_undefined[index] == (right is None)
-            assert right is None or found.values[index] == right, (desc, inputs)
 
 
 # ---- memory

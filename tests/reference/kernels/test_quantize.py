@@ -6,7 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from bounds_of import gathered
+from grouped import blocks_of
 from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
@@ -155,6 +157,9 @@ def test_a_sum_that_cancels_has_the_roundings_of_its_terms() -> None:
     assert {-23, -16, -9} <= set(found) <= set(range(-31, 0))
 
 
+TYPES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT4": (-8, 7), "UINT4": (0, 15)}
+
+
 # ---- QUANTIZE and DEQUANTIZE
 
 
@@ -195,6 +200,27 @@ def dynamic(x: Array, output: str = "UINT8") -> tuple[OperatorDesc, dict[str, Ar
     }
     desc = valid("DYNAMIC_QUANTIZE_LINEAR", fields)
     return desc, {"InputTensor": x}
+
+
+@pytest.mark.parametrize("block", [7, 1 << 16])
+@pytest.mark.parametrize("output", ["UINT8", "INT8"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_scale_and_zero_point_come_from_the_range_with_0(dtype: Any, output: str, block: int) -> None:
+    generator = np.random.default_rng(12)
+    least, most = TYPES[output]
+    for size, mean in [(1, 3), (2, -2), (30, 0), (30, 5), (30, -5), (200, 1)]:
+        x = (generator.normal(size=size) + mean).astype(dtype)
+        with blocks_of(block):
+            found = engine.evaluate(*dynamic(x, output))
+        terms = [Fraction(element) for element in x.tolist()]
+        low, high = min([*terms, Fraction(0)]), max([*terms, Fraction(0)])
+        scale = (high - low) / (most - least)
+        zero_point = round(least - low / scale)
+        assert found["OutputScaleTensor"].values.tolist() == [np.float32(float(scale))]
+        assert found["OutputZeroPointTensor"].values.tolist() == [zero_point]
+        right = [max(least, min(most, round(term / scale) + zero_point)) for term in terms]
+        assert found["OutputTensor"].values.tolist() == right
+        assert all(computed.undefined is None for computed in found.values())
 
 
 def test_what_onnxruntime_saw_on_directml_is_within_the_bound() -> None:

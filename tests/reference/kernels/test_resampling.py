@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from drawn_descs import OF_WINDOWS, draws
-from elements import misrounded, refused
+from elements import refused
 from made_descs import Made, built, tensor
 
 from dmlcheck.descs.records import OperatorDesc
@@ -24,7 +24,6 @@ Array = np.ndarray[Any, Any]
 
 INF, NAN = math.inf, math.nan
 HALF = Fraction(1, 2)
-NAMES = ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")
 
 
 def resamplings(operator: str, count: int = 80) -> Iterator[Made]:
@@ -111,39 +110,6 @@ def right(desc: OperatorDesc, x: Array) -> Array:
     if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
         return nearest(desc, x)
     return linear(desc, x).astype(np.float64)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [5, 1 << 16])
-@pytest.mark.parametrize("operator", NAMES)
-def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cut, "BLOCK", block)
-    for desc, inputs in resamplings(operator):
-        found, x = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"]
-        expected = right(desc, x)
-        assert found.undefined is None
-        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
-            assert (found.values == expected).all(), (desc, x)
-        elif x.dtype.kind == "f":
-            assert not misrounded(found.values, expected).any(), (desc, x)
-        else:
-            assert (np.abs(found.values - np.trunc(expected)) <= (np.abs(expected - np.rint(expected)) < 1e-9)).all(), (
-                desc,
-                x,
-            )
-
-
-@pytest.mark.slow
-def test_a_larger_image_has_its_elements_in_blocks() -> None:
-    for desc, inputs in resamplings("UPSAMPLE_2D"):
-        found, x, size = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"], desc.values["ScaleSize"]
-        larger = x.repeat(size.Height, -2).repeat(size.Width, -1)
-        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR" or size == (1, 1):
-            assert found.undefined is None
-            assert (found.values == larger).all()
-        else:
-            assert found.undefined is not None
-            assert found.undefined.all()
 
 
 # ---- properties
