@@ -14,6 +14,11 @@ ELSEWHERE = {
     "__main__.py": "test_main.py",
     "cli/case_files.py": "cli/test_coverage.py",
     "formats/dxdispatch/model.py": "formats/dxdispatch/test_memory.py",
+    **{
+        f"onnx/export/{name}.py": "reference/test_crosscheck.py"  # which compares the values of all exported operators
+        for name in ("fills_and_diagonals", "matrix_products", "moved_elements", "quantized_operators", "reduction")
+    },
+    "onnx/operators/fills_and_diagonals.py": "onnx/test_importer.py",
     "onnx/export/records.py": "onnx/test_proto.py",
     "reference/tiling/request.py": "reference/test_engine.py",
 }

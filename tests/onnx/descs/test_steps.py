@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart
-from dmlcheck.onnx.descs.steps import identity, join, padded_steps, pair, product, step, unary, window
+from dmlcheck.onnx.descs.steps import identity, join, product, step, window
 
 X, WIDE = TensorRef("FLOAT32", (1, 3)), TensorRef("FLOAT32", (2, 3))
 
 
 def test_fields_that_are_none_are_left_out() -> None:
     assert step("CAST", InputTensor=X, OutputTensor=None).fields == {"InputTensor": X}
-
-
-def test_a_step_keeps_its_dimensions_unless_it_is_padded() -> None:
-    made = unary("ACTIVATION_RELU", X, X)
-    assert made == Counterpart("ACTIVATION_RELU", {"InputTensor": X, "OutputTensor": X}, least=1)
-    assert [each.least for each in padded_steps([made, made])] == [4, 4]
-
-
-def test_tensors_of_a_pair_repeat_to_the_output_through_strides() -> None:
-    made = pair("ADD", X, WIDE.view((2, 3), (1, 2)), WIDE)
-    assert made.operator == "ELEMENT_WISE_ADD"
-    assert made.fields["ATensor"].strides == (0, 1)
-    assert made.fields["BTensor"].strides == (1, 2)
 
 
 def test_other_fields_of_a_product_take_the_place_of_the_usual_ones() -> None:

@@ -9,10 +9,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.descs.tensors import (
     permuted,
-    repeated,
     sized,
-    unsigned,
-    vector,
 )
 
 
@@ -23,12 +20,6 @@ def of(*values: object, dtype: str = "float32") -> TensorRef:
 def values(x: TensorRef) -> object:
     assert x.values is not None
     return x.values.tolist()
-
-
-def test_a_scalar_has_one_dimension() -> None:
-    scalar = TensorRef.of(np.array(5.0))
-    assert values(repeated(scalar, ())) == [5]
-    assert (vector(scalar).shape, vector(of(1, 2)).shape) == ((1,), (2,))
 
 
 def test_other_sizes_have_as_many_elements() -> None:
@@ -45,9 +36,3 @@ def test_another_order_of_axes_is_one_of_strides() -> None:
     assert permuted(x, [0, 1]) is x
     with pytest.raises(Unmapped, match=r"^\[0, 0\] is no order of 2 dimensions$"):
         permuted(x, [0, 0])
-
-
-def test_indices_have_no_sign_and_are_the_same_bytes() -> None:
-    x = of(1, 2, dtype="int64")
-    found = unsigned(x)
-    assert (found.data_type, found.buffer is x.buffer, values(found)) == ("UINT64", True, [1, 2])

@@ -6,57 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import computed, float32, node_of
-from onnx_nodes import agrees, fields, floats, found, zeros
+from onnx_nodes import agrees, floats, found, zeros
 
-from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 
 X = zeros(2, 3)
-
-
-@pytest.mark.parametrize(
-    ("type", "attributes", "operator"),
-    [
-        ("Add", {}, "ADD"),
-        ("Greater", {}, "LOGICAL_GREATER_THAN"),
-        ("Mod", {}, "MODULUS_FLOOR"),
-        ("Mod", {"fmod": 1}, "MODULUS_TRUNCATE"),
-        ("BitShift", {"direction": "LEFT"}, "BIT_SHIFT_LEFT"),
-    ],
-)
-def test_of_two_operands_the_smaller_is_repeated(type: str, attributes: Any, operator: str) -> None:
-    made = found(type, [X, zeros(3)], X, **attributes)
-    assert made.operator == f"ELEMENT_WISE_{operator}"
-    assert made.fields["ATensor"].strides is None
-    assert made.fields["BTensor"].strides == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("limits", "operator", "expected"),
-    [
-        ([np.array(-1, "f4"), np.array(2, "f4")], "CLIP1", (-1, 2)),
-        ([np.array(3, "f4"), np.array(2, "f4")], "CLIP", (3, 2)),
-        ([None, np.array(2, "f4")], "CLIP1", (float(str(np.finfo("f4").min)), 2)),
-    ],
-)
-def test_limits_of_a_clip_are_inputs_or_those_of_the_type(limits: Any, operator: str, expected: Any) -> None:
-    made = found("Clip", [X, *limits], X)
-    assert made.operator == f"ELEMENT_WISE_{operator}"
-    assert (made.fields["Min"], made.fields["Max"]) == expected
-
-
-@pytest.mark.parametrize(
-    ("type", "attributes", "operator", "expected"),
-    [
-        ("Round", {}, "ELEMENT_WISE_ROUND", {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}),
-        ("IsInf", {"detect_negative": 0}, "ELEMENT_WISE_IS_INFINITY", {"InfinityMode": "POSITIVE"}),
-        ("IsInf", {}, "ELEMENT_WISE_IS_INFINITY", {"InfinityMode": "EITHER"}),
-    ],
-)
-def test_attributes_become_fields(type: str, attributes: Any, operator: str, expected: Any) -> None:
-    made = found(type, [X], X, **attributes)
-    assert (made.operator, fields(made)) == (operator, expected)
 
 
 def test_a_search_for_neither_infinity_is_refused() -> None:
@@ -102,10 +56,3 @@ def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
     assert agrees(made)
     large = found("Pow", [floats(1), np.array([2**40], dtype)], floats(1))
     assert large.fields["ExponentTensor"].dtype == dtype
-
-
-def test_whole_numbers_and_exponents_of_more_dimensions_have_powers_too() -> None:
-    whole = node_of("Pow", [np.array([2, -3], np.int32), np.array(3, np.int32)], TensorRef("INT32", (2,)))
-    assert computed(whole)[0].tolist() == [8, -27]
-    raised = node_of("Pow", [floats(2, 3), np.full((1, 1), 2, np.float32)], float32(1, 2))
-    assert computed(raised)[0].tolist() == [[4, 9]]
