@@ -552,6 +552,23 @@ def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is
     assert result.undefined == 1
 
 
+@pytest.mark.parametrize(("terms", "asked"), [(1, [1, 2]), (9, [0, 1, 2])])
+def test_an_element_within_a_unit_is_never_unlikely_and_only_sums_ask_for_its_likely_error(
+    terms: int, asked: list[int]
+) -> None:
+    likely: list[list[int]] = []
+
+    def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
+        at = np.flatnonzero(masks["OutputTensor"][...])
+        if is_likely:
+            likely.append(at.tolist())
+        middle = 1 + np.array([0.25, 0.0, 0.0])[at] * 2.0**-23
+        yield "OutputTensor", at, Bound(middle, np.full(at.size, 8 * 2.0**-23), np.zeros(at.size, bool), terms)
+
+    judged([1.0] * 3, [1 + 2.0**-23, 1 + 2.0**-22, 1 + 3 * 2.0**-23], "FLOAT32", Limit(None), None, bounds_of)
+    assert likely == [asked]
+
+
 def of_sums(likely: float, terms: int = 9, hard: float = 1000.0) -> Bounds:
     """Return bounds of sums that are 1, in units in the last place; the unit of the result itself is added to them."""
 
