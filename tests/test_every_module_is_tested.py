@@ -12,7 +12,6 @@ TESTS = Path(__file__).parent
 ELSEWHERE = {
     "__init__.py": "test_api.py",
     "__main__.py": "test_main.py",
-    "cli/case_files.py": "cli/test_coverage.py",
     "formats/dxdispatch/model.py": "formats/dxdispatch/test_memory.py",
     "onnx/export/records.py": "onnx/test_proto.py",
     "reference/tiling/request.py": "reference/test_engine.py",

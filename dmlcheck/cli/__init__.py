@@ -20,7 +20,8 @@ from dmlcheck.diagnostics.wording import visible
 _GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
 _EPILOG = f"`dmlcheck COMMAND --help` has the options of a command and examples.\n\n\b\nThe guide: {_GUIDE}"
 _COMPLETE = "_DMLCHECK_COMPLETE"  # the variable by which a shell's script asks for completions
-_NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions that have the command's name
+_NAMES = {"eval": "evaluate", "import": "import_"}  # of functions, and of their modules unless _MODULES has these
+_MODULES = {"diff": "show", "docs": "import_", "export": "import_"}
 
 
 def _flush() -> None:
@@ -120,7 +121,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = _NAMES.get(cmd_name, cmd_name)
-        command: click.Command = getattr(import_module(f"dmlcheck.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"dmlcheck.cli.{_MODULES.get(name, name)}"), name)
         command.short_help = COMMANDS[cmd_name]
         return command
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dmlcheck.cli.console import Console
-from dmlcheck.cli.ending import finish
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import (
     about_on,
@@ -31,7 +30,7 @@ from dmlcheck.cli.options import (
     listed,
     select_option,
 )
-from dmlcheck.cli.reporters import ReportRequest, open_reporters, report_options
+from dmlcheck.cli.reporters import ReportRequest, finish, open_reporters, report_options
 from dmlcheck.cli.run_models import (
     ModelOptions,
     cases_of,

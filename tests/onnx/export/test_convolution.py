@@ -11,7 +11,7 @@ import pytest
 from onnx_models import expect, f32, made, whole
 from windows import convolved
 
-from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.builder import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 Array = np.ndarray[Any, Any]

@@ -10,7 +10,7 @@ pytest.importorskip("onnx")
 from onnx_models import answers, desc_of, f32, identity
 
 from dmlcheck.implementations.desc_models import with_bytes
-from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.builder import build
 
 ONE = {"DataType": "FLOAT32", "Sizes": [1, 1]}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from onnx_models import expect, whole
+from onnx_models import desc_of, evaluate, expect, whole
 
 
 @pytest.mark.parametrize("turns", ["NONE NONE", "TRANSPOSE NONE", "NONE TRANSPOSE"])
@@ -21,3 +22,16 @@ def test_gemm_multiplies_every_batch(turns: str, batches: tuple[int, int], alpha
     if not beta:
         del inputs["CTensor"]
     expect("GEMM", inputs, {"OutputTensor": wanted}, TransA=of_a, TransB=of_b, Alpha=alpha, Beta=beta)
+
+
+def test_without_axes_every_element_is_its_own_group() -> None:
+    tensors = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 2]},
+    }
+    x = np.array([[1, -2], [3, -4]], np.float32)
+    desc = desc_of("REDUCE", tensors | {"Function": "SUM_SQUARE", "Axes": []})
+    assert evaluate(desc, {"InputTensor": x})["OutputTensor"].tolist() == [[1, 4], [9, 16]]
+    tensors["OutputTensor"]["DataType"] = "UINT32"
+    desc = desc_of("ARGMAX", tensors | {"Axes": [], "AxisDirection": "INCREASING"})
+    assert evaluate(desc, {"InputTensor": x})["OutputTensor"].tolist() == [[0, 0], [0, 0]]

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import EVALUATORS, answers, check, desc_of, evaluate, expect, f32, of
+from onnx_models import EVALUATORS, answers, check, desc_of, evaluate, expect, f32, of, whole
+from windows import pooled
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.builder import build
 from dmlcheck.onnx.export.records import Inexpressible
-from dmlcheck.onnx.proto import model_proto
+from dmlcheck.onnx.exporter import model_proto
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
@@ -99,3 +100,34 @@ def test_a_quantized_range_has_its_scale_and_zero_point() -> None:
         "OutputZeroPointTensor": np.array([[50]], np.uint8),
     }
     expect("DYNAMIC_QUANTIZE_LINEAR", {"InputTensor": x}, outputs, 1e-7)
+
+
+def ones(value: float, kind: str, rank: int = 4) -> Array:
+    return np.full((1,) * rank, value, NUMPY_TYPES[kind])
+
+
+def requantized(value: Any, scale: Any, point: float, kind: str) -> Array:
+    limits = np.iinfo(NUMPY_TYPES[kind])
+    return np.clip(np.rint(value / scale) + point, limits.min, limits.max).astype(NUMPY_TYPES[kind])
+
+
+def test_a_quantized_average_is_taken_of_what_the_numbers_stand_for() -> None:
+    x = (whole(1, 2, 4, 4) * 8 + 100).astype(np.uint8)
+    mean = pooled((x.astype(np.float64) - 90) * 0.5, lambda part: part.mean(2), [2, 2], [2, 2], [0, 0], [0, 0])
+    wanted = requantized(mean, 0.25, 3, "UINT8")
+    inputs = {
+        "InputTensor": x,
+        "InputScaleTensor": ones(0.5, "FLOAT32"),
+        "InputZeroPointTensor": ones(90, "UINT8"),
+        "OutputScaleTensor": ones(0.25, "FLOAT32"),
+        "OutputZeroPointTensor": ones(3, "UINT8"),
+    }
+    shape = {"WindowSize": [2, 2], "Strides": [2, 2], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    expect(
+        "QUANTIZED_LINEAR_AVERAGE_POOLING",
+        inputs,
+        {"OutputTensor": wanted},
+        by=("onnxruntime",),
+        IncludePadding=False,
+        **shape,
+    )
