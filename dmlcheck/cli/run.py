@@ -425,7 +425,6 @@ def _other(name: str | None, cluster: Cluster | None) -> RunInfo | None:
 
 
 def _known(options: Options, implementation: str | None) -> Expectations | None:
-    """Return the known results of an implementation, None without any."""
     if options.expected is None or implementation is None:
         return None
     return load(options.expected, implementation, options.level)

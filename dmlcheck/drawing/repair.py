@@ -104,7 +104,6 @@ _WIDEST = 64  # numbers of a range that are drawn from
 
 
 def _at(raw: Any, path: Path) -> Any:
-    """Return the value at a path, or None if there is none."""
     for step in path:
         if isinstance(raw, dict):
             raw = raw.get(step)

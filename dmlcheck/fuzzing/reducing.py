@@ -317,7 +317,6 @@ def _at_most(case: Case, level: str | None) -> Case:
 
 
 def _named(cases: list[Case], name: str | None) -> list[Case]:
-    """Return the case of a name; all of them without one."""
     found = [case for case in cases if name is None or case.name == name]
     if name is not None and not found:
         hint = did_you_mean(name, [case.name for case in cases])
@@ -326,7 +325,6 @@ def _named(cases: list[Case], name: str | None) -> list[Case]:
 
 
 def _first(cases: Iterable[Case], bench: Bench) -> Start:
-    """Return the first case that fails."""
     reasons = []
     for case in cases:
         for trial in _trials(case):

@@ -38,7 +38,6 @@ class OperatorChange(NamedTuple):
     taken: tuple[Constraint | TakenValues, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is any difference."""
         return self.is_new or self.is_of_level or bool(self.taken)
 
     @property

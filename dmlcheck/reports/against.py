@@ -58,7 +58,6 @@ class _Row:
         self.largest: LargestDifference | None = None
 
     def add(self, result: CaseResult, against: Against) -> None:
-        """Take a case in."""
         self.counts[kind_of(result, against)] += 1
         for output, one in against.differences.items():
             found = LargestDifference(result.case.id, output, one)

@@ -134,7 +134,6 @@ class _Results:
         }
 
     def tool(self) -> dict[str, Any]:
-        """Return the tool that reports the problems, with its rules."""
         return {"driver": {"name": "dmlcheck", "version": __version__, "rules": list(self.rules.values())}}
 
 

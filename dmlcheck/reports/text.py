@@ -44,7 +44,6 @@ class _Group:
         self.text = ""
 
     def line_text(self) -> str:
-        """Return the group in a line."""
         return f"{self.text.format(count=f'{self.size:,}')}; the first: {self.first}"
 
 
@@ -83,7 +82,6 @@ class _Failures:
         return self.lists_all
 
     def keep(self, line: str) -> None:
-        """Keep the line of a failure."""
         self.kept += 1
         self.last.append(line)
         if len(self.last) == _BLOCK:

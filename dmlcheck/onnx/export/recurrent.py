@@ -157,7 +157,6 @@ def _position(g: Builder, products: tuple[int, ...]) -> GraphValue | None:
 
 
 def _output_labels(g: Builder, count: int) -> list[str]:
-    """Return the outputs that there are: the first, or all three."""
     labels = ["OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor"]
     if not any(map(g.has, labels[1:])):
         return labels[:1]
@@ -250,7 +249,6 @@ def _cut(g: Builder, label: str, rank: int) -> GraphValue:
 
 
 def _own(type: str, desc: OperatorDesc) -> dict[str, Any]:
-    """Return the attributes that only one of the networks has."""
     if type == "GRU":
         return {"linear_before_reset": int(bool(desc.values["LinearBeforeReset"]))}
     if type == "RNN":

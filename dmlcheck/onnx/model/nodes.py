@@ -487,7 +487,6 @@ def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Pa
 
 
 def _unknown_size(name: str, value: Value) -> str | None:
-    """Return the unknown sizes of a value in words, or None."""
     if value.parts is not None:
         return next(filter(None, (_unknown_size(f"a tensor of {name}", part) for part in value.parts)), None)
     if value.is_sized:

@@ -25,11 +25,9 @@ class _Call(NamedTuple):
     inputs: tuple[Value | None, ...]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an attribute."""
         return self.attributes.get(name, default)
 
     def value(self, index: int) -> Value | None:
-        """Return an input, or None."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def sizes(self, index: int) -> tuple[Size, ...]:

@@ -36,7 +36,6 @@ def _reshape(node: OnnxNode) -> list[Counterpart]:
 
 
 def _concat(node: OnnxNode) -> list[Counterpart]:
-    """JOIN of the parts that have elements."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     axis = axis_of(node.get("axis", 1), parts[0].ndim)
     full = [part for part in parts if part.size]

@@ -69,7 +69,6 @@ def _inside(x: TensorRef) -> TensorRef:
 
 
 def _own(type: str, node: OnnxNode) -> dict[str, Any]:
-    """Return the fields that only one of the networks has."""
     clip = node.get("clip")
     if type == "LSTM":
         used = {"ClipThreshold": shortest(clip or 0.0), "UseClipThreshold": clip is not None}

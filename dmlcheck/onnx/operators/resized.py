@@ -139,7 +139,6 @@ def _axes(node: OnnxNode) -> list[_Axis]:
 
 
 def _scales(node: OnnxNode) -> list[float] | None:
-    """Return the scales that are given, or None where sizes are."""
     given = node.get("scales")
     values = node.known(2 if node.opset >= 11 and node.type == "Resize" else 1) if given is None else np.asarray(given)
     if values is None or not values.size:

@@ -152,7 +152,6 @@ def _entries(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _python(spec: OperatorSpec, case: Case) -> str:
-    """Return a program that computes the example."""
     desc, inputs = (
         _assigned(name, _plain(value or {})) for name, value in (("desc", case.desc), ("inputs", case.inputs))
     )
@@ -264,7 +263,6 @@ def _tensor(constant: Initializer) -> str:
 
 
 def _typed(value: GraphValue) -> tuple[str, str, str]:
-    """Return the name, the type and the shape of a value."""
     return _text(value.name), f"TensorProto.{value.onnx_type}", f"[{', '.join(map(str, value.sizes))}]"
 
 
