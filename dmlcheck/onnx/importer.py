@@ -174,9 +174,6 @@ def foreign_case(test: BackendTest, source: str) -> Written:
         raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
 
 
-# ---- the node
-
-
 def _only_node(test: BackendTest) -> OnnxNode:
     """Return the only operator of a model with its attributes, by default the schema's."""
     constants, nodes = _apart(test.model.graph)
@@ -209,9 +206,6 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
         else:
             values[node.output[0]] = constant(given, node.output[0])
     return values, nodes
-
-
-# ---- the case
 
 
 # ---- ONNX's backend tests on disk: a model, and the values in the folders test_data_set_* next to it

@@ -287,9 +287,6 @@ def _reached(x: GraphValue, kernel: GraphValue, desc: OperatorDesc, *, is_forwar
     return reached
 
 
-# ---- the table
-
-
 MAPPINGS: dict[str, Maker] = {
     "AVERAGE_POOLING": average,
     "AVERAGE_POOLING1": average,

@@ -158,9 +158,6 @@ def _steps_of_part(node: OnnxNode, family: _Family, type: str, part: OnnxNode) -
     return row.make(part)
 
 
-# ---- the table
-
-
 OPERATORS: dict[str, Row] = {
     **{name: Row(partial(_with, f"ACTIVATION_{own}", fields)) for name, (own, fields) in ACTIVATIONS.items()},
     "HardSwish": Row(partial(_with, "ACTIVATION_HARD_SWISH", {}, Alpha=shortest(1 / 6), Beta=0.5)),

@@ -311,9 +311,6 @@ def _looked_up(node: OnnxNode, sizes: _RotarySizes, cosines: TensorRef, sines: T
     return [*made, *(step("GATHER", InputTensor=table, OutputTensor=angles, **gather) for table, angles in tables)]
 
 
-# ---- the table
-
-
 OPERATORS: dict[str, Row] = {
     "com.microsoft.GroupQueryAttention": Row(
         exact=_grouped,

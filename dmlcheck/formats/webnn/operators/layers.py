@@ -365,10 +365,6 @@ def _outputs(call: Call, fields: Sequence[str]) -> dict[str, TensorRef]:
 
 _STATES = ("input", "weight", "recurrentWeight")
 
-
-# ---- the table
-
-
 OPERATORS: dict[str, WebnnRow] = {
     "batchNormalization": WebnnRow(
         ("input", "mean", "variance"), _batch, ("BATCH_NORMALIZATION",), takes_activation=True
