@@ -1,7 +1,5 @@
 """The command line: it reads arguments and opens consoles and files; nothing else chooses exit codes."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

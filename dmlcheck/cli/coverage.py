@@ -1,7 +1,5 @@
 """`dmlcheck coverage`: the coverage of the support tables by cases."""
 
-from __future__ import annotations
-
 import sys
 
 import click

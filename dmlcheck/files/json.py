@@ -1,7 +1,5 @@
 """JSON files as plain values, with the comments and trailing commas that DxDispatch allows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The coverage by cases: support rows, edges, constraints, enumeration values, layouts; and where results come from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise, product

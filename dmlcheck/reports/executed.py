@@ -1,7 +1,5 @@
 """How many cases agree with DirectML itself, in words and as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

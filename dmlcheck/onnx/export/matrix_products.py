@@ -3,8 +3,6 @@
 For reductions of one axis in ONNX, several axes become the last one, and return afterwards.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Needs the package onnx.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 Needs the package onnx.
 """
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import count, islice, zip_longest

@@ -3,8 +3,6 @@
 From DmlOperatorFusedMatMul.cpp of ONNX Runtime's DirectML provider.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

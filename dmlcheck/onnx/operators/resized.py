@@ -4,8 +4,6 @@ The source is DmlOperatorResize.cpp with ResizeHelper of OperatorHelper.cpp, as 
 FLOAT32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The steps of a family are checked against DirectML's tables afterwards, so that 
 these tables.
 """
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from pkgutil import iter_modules
