@@ -23,6 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "dmlcheck"
 CASE = "cases/gemm/values.yaml::product"
+COMPREHENSIONS = ("<dictcomp>", "<listcomp>", "<setcomp>")  # from Python 3.12 on parts of their functions
 IN_REFERENCE = {"__init__", "engine", "bounds", "bindings", "results", "rows"}
 
 
@@ -75,7 +76,8 @@ def followed(*words: str) -> tuple[int, int]:
         nonlocal changes, last
         name = str(frame.f_globals.get("__name__", ""))
         is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # the body of a module or a class is none
-        if event != "call" or not name.startswith("dmlcheck.") or not is_function:
+        is_part = frame.f_code.co_name in COMPREHENSIONS
+        if event != "call" or is_part or not name.startswith("dmlcheck.") or not is_function:
             return
         modules.add(name)
         package = name.split(".")[1]

@@ -8,9 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -31,19 +29,6 @@ def nearest(value: Fraction, data_type: str) -> float:
     precision, least, most, _ = FLOATS[data_type]
     quantum = Fraction(2) ** (max(floor_log2(abs(value)), least) - precision + 1) if value else Fraction(1)
     return _as_float(round(value / quantum) * quantum, most)
-
-
-def nearest_root(value: Fraction, data_type: str) -> float:
-    """Round the square root of a number to nearest even: halfway cases are found by squaring the halfway point."""
-    precision, least, most, _ = FLOATS[data_type]
-    if not value:
-        return 0.0
-    quantum = Fraction(2) ** (max(floor_log2(value) // 2, least) - precision + 1)
-    units = math.isqrt(int(value / quantum**2))
-    halfway = (units + Fraction(1, 2)) ** 2 * quantum**2
-    if value > halfway or (value == halfway and units % 2):
-        units += 1
-    return _as_float(units * quantum, most)
 
 
 def floor_log2(value: Fraction) -> int:
@@ -116,82 +101,6 @@ def squares_of(terms: Iterable[float]) -> Fraction | float:
     return _scaled_sum([(above * above, below * below) for above, below in ratios])
 
 
-def product_of(terms: Iterable[float]) -> Fraction | float:
-    """Multiply floats exactly; with infinities or NaN among them, what IEEE 754 makes of them.
-
-    Of a product of more than 4,000 bits the last bit stands for all that follow, which rounds the same.
-    """
-    counts = Counter(terms)
-    if any(map(math.isnan, counts)) or (any(map(math.isinf, counts)) and 0 in counts):
-        return math.nan
-    if any(map(math.isinf, counts)):
-        negatives = sum(count for term, count in counts.items() if term < 0)
-        return -math.inf if negatives % 2 else math.inf
-    result, exponent = 1, 0
-    for term, count in counts.items():
-        above, below = term.as_integer_ratio()
-        result *= abs(above) ** count
-        exponent -= (below.bit_length() - 1) * count
-        if term < 0 and count % 2:
-            result = -result
-    excess = abs(result).bit_length() - 4000
-    if excess > 0:
-        result, exponent = (abs(result) >> excess | 1) * (1 if result > 0 else -1), exponent + excess
-    # Beyond 2^9000 either way everything is infinite or 0, whatever it is exactly.
-    return result * Fraction(2) ** max(-9000, min(9000, exponent))
-
-
-# ---- logarithms
-
-
-def _nearest(approximate: Callable[[Context], Decimal], data_type: str) -> float:
-    """Round what Decimal approximates to some digits, with ever more of them until all that it may be rounds alike."""
-    digits = 80
-    while True:
-        value = Fraction(approximate(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)))
-        margin = Fraction(1, 10 ** (digits - 25)) * max(1, abs(value))
-        below, above = nearest(value - margin, data_type), nearest(value + margin, data_type)
-        if below == above:
-            return below
-        digits *= 2
-
-
-def log_of(total: Fraction | float, data_type: str) -> float:
-    """Round the natural logarithm of an exact sum."""
-    if isinstance(total, float):
-        return math.nan if total != math.inf else math.inf
-    if total <= 0:
-        return -math.inf if total == 0 else math.nan
-    if total == 1:
-        return 0.0
-    return _nearest(
-        lambda context: context.ln(context.divide(Decimal(total.numerator), Decimal(total.denominator))), data_type
-    )
-
-
-def log_sum_exp(terms: Iterable[float], data_type: str) -> float:
-    """Round log(exp(x1) + ... + exp(xn))."""
-    counts = Counter(terms)
-    if any(map(math.isnan, counts)):
-        return math.nan
-    top = max(counts)
-    if math.isinf(top):
-        return top
-    powers = {term: count for term, count in counts.items() if term != -math.inf}
-
-    def approximate(context: Context) -> Decimal:
-        total = Decimal(0)
-        for term, count in powers.items():
-            less = max(_WIDE.subtract(Decimal(term), Decimal(top)), Decimal(-(10**15)))  # exp of less is as good as 0
-            total = context.add(total, context.multiply(Decimal(count), context.exp(less)))
-        return _WIDE.add(Decimal(top), context.ln(total))
-
-    return _nearest(approximate, data_type)
-
-
-_WIDE = Context(prec=2000, Emin=MIN_EMIN, Emax=MAX_EMAX)
-
-
 # ---- functions
 
 
@@ -205,7 +114,7 @@ def index_of(terms: Sequence[Number], *, largest: bool, last: bool = False) -> i
 
 
 def reduce_terms(function: str, terms: Sequence[Any], data_type: str) -> Number:
-    """Return what a DML_REDUCE_FUNCTION makes of some elements of a data type."""
+    """Return what a DML_REDUCE_FUNCTION whose results are rational makes of some elements of a data type."""
     if function in ("ARGMAX", "ARGMIN"):
         return index_of(terms, largest=function == "ARGMAX")
     if function in ("MAX", "MIN"):
@@ -214,13 +123,8 @@ def reduce_terms(function: str, terms: Sequence[Any], data_type: str) -> Number:
         return extreme(numbers or [-extreme(-math.inf, math.inf)])
     if data_type in INTEGERS:
         return wrapped(whole(function, terms), data_type)
-    if function == "LOG_SUM_EXP":
-        return log_sum_exp(terms, data_type)
-    if function == "LOG_SUM":
-        return log_of(sum_of(terms), data_type)
-    root = function == "L2"
-    value = exact("SUM_SQUARE" if root else function, terms)
-    return value if isinstance(value, float) else (nearest_root if root else nearest)(value, data_type)
+    value = exact(function, terms)
+    return value if isinstance(value, float) else nearest(value, data_type)
 
 
 def whole(function: str, terms: Sequence[int]) -> int:
@@ -240,7 +144,7 @@ def exact(function: str, terms: Sequence[float]) -> Fraction | float:
         return sum_of(terms) / len(terms)
     if function == "L1":
         return sum_of(map(abs, terms))
-    return {"SUM": sum_of, "SUM_SQUARE": squares_of, "MULTIPLY": product_of}[function](terms)
+    return (squares_of if function == "SUM_SQUARE" else sum_of)(terms)
 
 
 # ---- tensors
@@ -276,23 +180,3 @@ def reduce(function: str, nested: Any, sizes: Sequence[int], axes: Iterable[int]
     """Return the elements of REDUCE's result."""
     flat = flatten(nested)
     return [reduce_terms(function, [flat[place] for place in group], data_type) for group in groups(sizes, axes)]
-
-
-def argument(nested: Any, sizes: Sequence[int], axes: Iterable[int], *, largest: bool, last: bool) -> list[int]:
-    """Return the indices that ARGMAX (`largest`) or ARGMIN finds, the last of equal elements or the first."""
-    flat = flatten(nested)
-    return [index_of([flat[place] for place in group], largest=largest, last=last) for group in groups(sizes, axes)]
-
-
-def hardmax1(nested: Any, sizes: Sequence[int], axes: Iterable[int]) -> list[float]:
-    """Return 1 for the first largest element of each group, 0 for the others."""
-    flat = flatten(nested)
-    marks = [0.0] * len(flat)
-    for group in groups(sizes, axes):
-        marks[group[index_of([flat[place] for place in group], largest=True)]] = 1.0
-    return marks
-
-
-def hardmax(nested: Any, sizes: Sequence[int]) -> list[float]:
-    """Return 1 for the first largest element of each row of the last dimension, 0 for the others."""
-    return hardmax1(nested, sizes, [len(sizes) - 1])

@@ -17,7 +17,7 @@ from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.limits.precision import FLOAT32
 from dmlcheck.specs.records import Tolerance
-from dmlcheck.values.number_formats import FORMATS, have_equal_bytes, ulp
+from dmlcheck.values.number_formats import FORMATS, ulp
 
 if TYPE_CHECKING:  # modules that are needed only where elements differ
     from dmlcheck.comparison.screening import Settled
@@ -28,6 +28,7 @@ Array = NDArray[Any]
 Bounds = Iterator[tuple[str, Array, "Bound"]]
 
 _BLOCK = 1 << 18
+_SMALL = 1 << 12  # bytes
 _FIRST = 3
 _OF_A_CASE = 4.0  # ULP from the exact result to a case's expected value, if float64 loses some of it
 _STRETCHES = 64
@@ -35,6 +36,7 @@ _FEW = 16  # elements: the errors of fewer say nothing of how they are spread
 _MARKED = 1 << 20  # elements: in a larger output the wrong ones are counted, but not marked
 _WIDER = 100.0  # times the derived tolerance: a published one that is wider is no likely one
 _ROUNDED = 2.0  # ULP: errors of roundings at the end, which are never unlikely
+_NEAR = 0.9  # ULP from the middle of a ball, which for likely errors may be a little elsewhere
 
 
 class Comparison(NamedTuple):
@@ -139,7 +141,8 @@ def _judge_all(
     with np.errstate(all="ignore"):
         for name, at, bound in bounds(differing):
             tallies[name].add(at, *differing[name].pair(at), bound)
-        passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
+        passed = {name: tallies[name].maybe_unlikely(differs) for name, differs in differing.items()}
+        passed = {name: differs for name, differs in passed.items() if differs is not None}
         for name, at, bound in bounds(passed, is_likely=True) if passed else ():
             tallies[name].add_likely(at, *differing[name].pair(at), bound)
 
@@ -181,6 +184,11 @@ def _misshapen(tensor: TensorDesc, problem: str) -> Comparison:
     """Return the comparison of an output that has other sizes or another type than its tensor."""
     elements = tensor.element_count
     return Comparison(OutputResult(elements, elements, data_type=tensor.data_type, sizes=tensor.sizes, shape=problem))
+
+
+def have_equal_bytes(x: Array, y: Array) -> bool:
+    """Whether two arrays of one shape and type are small and have equal bytes: sooner found than by their elements."""
+    return x.nbytes <= _SMALL and x.tobytes() == y.tobytes()
 
 
 def has_form(actual: Array, expected: Array) -> bool:
@@ -244,6 +252,11 @@ class Differing:
             return bool(self[()].any())
         return any(self[index].any() for index in tiles(self.shape, _BLOCK))
 
+    def among(self, asked: Array) -> Differing:
+        """Return the mask of the elements that differ among those that are asked for."""
+        asked = asked if self.asked is None else asked & self.asked
+        return Differing(self.expected, self.actual, self.undefined, asked, is_float=self.is_float)
+
     def pair(self, at: Array) -> tuple[Array, Array]:
         """Return the expected and the actual values at some positions in row-major order."""
         return _elements(self.expected, at), _elements(self.actual, at)
@@ -273,13 +286,16 @@ class _Tally:
         self.most_off: Element | None = None
         self.closest: Element | None = None
         self.refused: Array | None = None
+        self.far = np.zeros(self.elements, dtype=bool) if self.data_type in FORMATS else None
         self.stretches = np.zeros(min(_STRETCHES, max(1, self.elements)))
 
-    @property
-    def may_be_unlikely(self) -> bool:
-        """Whether all elements are within the bound, and some errors may be beyond the likely one."""
-        may_be = self.terms > 1 or self.has_unlimited or self.max_ulp > _ROUNDED
-        return may_be and not self.mismatches and not self.limit.is_own
+    def maybe_unlikely(self, differing: Differing) -> Differing | None:
+        """Return the elements whose errors may be beyond the likely ones if all are within the bound, or None."""
+        if self.mismatches or self.limit.is_own:
+            return None
+        if self.terms > 1 or self.has_unlimited or self.far is None:
+            return differing if self.terms > 1 or self.has_unlimited or self.max_ulp > _ROUNDED else None
+        return differing.among(self.far.reshape(self.sizes)) if self.max_ulp > _ROUNDED else None
 
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
@@ -291,6 +307,8 @@ class _Tally:
         off = found.astype(np.float64) - bound.value
         total = float(off @ off)
         self.errors += total if math.isfinite(total) else math.inf
+        if self.far is not None and self.terms <= 1:
+            self.far[at] = ~_is_near(off, wanted, bound, self.data_type)
         self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.radius.any()))
         self.has_bound = self.has_bound or self.is_rounded
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
@@ -633,6 +651,13 @@ def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bou
         share=np.where(taken, np.minimum(judged.share, from_mirror / (bound.radius + unit)), judged.share),
         unrounded=judged.unrounded | (taken & (nearest == from_middle)),
     )
+
+
+def _is_near(off: Array, wanted: Array, bound: Bound, data_type: str) -> Array:
+    """Return which results are surely within their likely errors, which are never less than one unit."""
+    off = np.abs(off)
+    is_near: Array = (off <= _NEAR * ulp(bound.value, data_type)) & (np.abs(wanted - bound.value) <= off)
+    return is_near
 
 
 def _middle(expected: Array, bound: Bound, reach: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -68,11 +69,13 @@ def _bounds_of_outputs(
     parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
     inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     stored = {label: _stored(x, parts[label]) for label, x in inputs.items()}
-    compute = partial(_of_step, step, outputs, parts, precision=precision, is_likely=is_likely)
+    known: dict[bool, dict[str, TensorBounds]] = {}
+    compute = partial(_of_step, step, outputs, parts, known, precision=precision, is_likely=is_likely)
     bounded = compute(inputs)
     shared = {label: _shared(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
     add_shared(step.desc, inputs, {label: x for label, x in shared.items() if x is not None}, bounded, compute)
     if any(stored[label] is not x for label, x in inputs.items()):
+        known.clear()
         _differ(bounded, compute(stored))
     return bounded
 
@@ -100,6 +103,7 @@ def _of_step(
     step: Step,
     outputs: list[TensorPart],
     parts: Mapping[str, TensorDesc],
+    known: dict[bool, dict[str, TensorBounds]],
     inputs: Mapping[str, Any],
     *,
     precision: Precision,
@@ -108,7 +112,8 @@ def _of_step(
 ) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors.
 
-    `has_one_cause` adds up the errors of the inputs as correlated ones.
+    `has_one_cause` adds up the errors of the inputs as correlated ones. `known` takes the bounds for inputs without
+    errors, which are the same however large the errors are.
     """
 
     def run(given: Mapping[str, Any]) -> dict[str, TensorBounds]:
@@ -127,7 +132,8 @@ def _of_step(
     if kernel.spread is not None and _may_spread(step.desc, spread, balls, outputs):
         values = {label: np.asarray(x.value) if isinstance(x, Ball) else x for label, x in inputs.items()}
         power = 1 if has_one_cause or spread.by == NORMS else 2
-        own = run(values)
+        own = known[has_one_cause] if has_one_cause in known else known.setdefault(has_one_cause, run(values))
+        own = {label: copy(one) for label, one in own.items()}
         return _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
     try:
         bounded = run(inputs)
@@ -158,10 +164,10 @@ def _errors(inputs: Mapping[str, Any], spread: Spread, power: int) -> Iterator[d
     factors = [label for label in inputs if parameter(label) in spread.factors]
     places = {label: x for label, x in inputs.items() if parameter(label) in spread.places}
     errors = {label: x.radius**power if isinstance(x, Ball) else np.zeros_like(x) for label, x in inputs.items()}
-    if not factors or any(errors[label].any() for label in inputs.keys() - set(factors) - places.keys()):
+    if any(errors[label].any() for label in inputs.keys() - set(factors) - places.keys()):
         yield {**errors, **{label: _largest(inputs[label]) ** power for label in factors}, **places}
     for factor in factors:
-        if isinstance(inputs[factor], Ball):
+        if errors[factor].any():
             none = {label: np.zeros_like(x) for label, x in errors.items()}
             multiplied = [label for label in inputs if parameter(label) in spread.multiplied]
             sizes = {label: np.abs(_numbers(inputs[label])) ** power for label in multiplied}
@@ -286,7 +292,7 @@ def add_shared(
     kernel = row(desc.spec.operator).kernel
     # The results jump where the operands are within their errors of a limit.
     if kernel.jumps == WHOLE_STEPS or any(one.tensor.data_type not in FORMATS for one in bounded.values()):
-        if shared:
+        if shared and kernel.tiles is not ELEMENTS:  # an element has one error of each input, whatever its cause
             for label, other in compute(inputs, has_one_cause=True).items():
                 bounded[label].widen(other.radius)
         for one in bounded.values():

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.compare import has_form
+from dmlcheck.comparison.compare import has_form, have_equal_bytes
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.models.cases import Loaded, ModelOrigin, NodeCase
@@ -28,7 +28,6 @@ from dmlcheck.running.one_case import ending_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
 from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits
-from dmlcheck.values.number_formats import have_equal_bytes
 
 _Item = TypeVar("_Item")
 _MOST_BEHIND = 4  # calls that may be unfinished when the caller goes on; each keeps its arguments alive

@@ -146,10 +146,11 @@ def _bounds(
         if not any(is_all(mask) or mask.any() for mask in picked.values()):
             continue
         if is_elementwise:
-            found = _computed(tile._replace(operands=_chosen(tile.operands, picked[only])), arithmetic)
+            operands, own = _chosen(tile.operands, picked[only])
+            found = _computed(tile._replace(operands=operands), arithmetic)
             at = positions(asked[labels[only]].shape, tile.where, (), picked[only])
             ((_, value, is_undefined),) = blocks(found)
-            yield labels[only], at, _bound(desc, labels[only], value, is_undefined, _counted(0, at.size))
+            yield labels[only], at, _bound(desc, labels[only], value, is_undefined, own)
             continue
         mask = None if tile.of_element is None else picked[only]
         if mask is not None and tile.of_element is not None and _are_few(mask):
@@ -251,11 +252,26 @@ def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:
     )
 
 
-def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
-    """Return the operands of an element-wise tile at the places of a mask."""
+def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[tuple[Any, ...], Array]:
+    """Return the operands of an element-wise tile at the places of a mask, and the numbers of the results to take.
+
+    Where operands repeat their elements, the results of all places take less time than those of many single ones.
+    """
     if is_all(mask):
-        return operands
-    return tuple(x[mask] if isinstance(x, (np.ndarray, Ball)) and x.shape == mask.shape else x for x in operands)
+        return operands, _counted(0, mask.size)
+    count = np.count_nonzero(mask)
+    has_repeats = any(isinstance(x, (np.ndarray, Ball)) and x.shape != mask.shape for x in operands)
+    if has_repeats and _MANY_OF_A_TILE * count >= mask.size:
+        return operands, np.flatnonzero(mask)
+    chosen = (_at_mask(x, mask) if isinstance(x, (np.ndarray, Ball)) and np.ndim(x) else x for x in operands)
+    return tuple(chosen), _counted(0, int(count))
+
+
+_MANY_OF_A_TILE = 4
+
+
+def _at_mask(x: Any, mask: Array) -> Any:
+    return (x if x.shape == mask.shape else np.broadcast_to(x, mask.shape))[mask]
 
 
 def _computed(tile: Tile, arithmetic: Arithmetic) -> Any:

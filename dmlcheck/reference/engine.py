@@ -21,7 +21,7 @@ from dmlcheck.reference.results import Alternatives, Approximate, union, with_me
 from dmlcheck.reference.tiling.plan import plan_of, work_of
 from dmlcheck.reference.tiling.request import Tile, parts_of
 from dmlcheck.values import memory
-from dmlcheck.values.number_formats import NUMPY_TYPES, have_equal_bytes
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
 Watch = Callable[[Any, Any, Callable[[], Magnitudes]], None]  # the index of a tile, its results, and their magnitudes
@@ -169,8 +169,6 @@ def _rounded(result: Approximate, data_type: str) -> Array:
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
     other: Array = (value + result.error).astype(dtype)
-    if have_equal_bytes(rounded, other):
-        return rounded
     doubt = rounded != other
     if np.count_nonzero(doubt):  # also where the error is infinite or NaN, as the error of an infinite sum is
         rounded[doubt] = value[doubt].astype(dtype)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case, FileOrigin
-from dmlcheck.comparison.compare import Differing
+from dmlcheck.comparison.compare import Differing, have_equal_bytes
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import brackets, counted, error_text
@@ -21,7 +21,7 @@ from dmlcheck.reference.arrays.blocks import tiles
 from dmlcheck.reference.bounds import Bound, own_errors
 from dmlcheck.running.undefined_elements import written_at
 from dmlcheck.values.literals import decimal_fraction, last_digit
-from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, have_equal_bytes, spell, ulp
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, spell, ulp
 
 if TYPE_CHECKING:
     from dmlcheck.running.undefined_elements import Masks

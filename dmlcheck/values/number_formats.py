@@ -113,14 +113,6 @@ def is_halfway(wide: NDArray[np.float64], rounded: NDArray[Any]) -> NDArray[np.b
     return halfway
 
 
-def have_equal_bytes(x: NDArray[Any], y: NDArray[Any]) -> bool:
-    """Whether two arrays of one shape and type are small and have equal bytes: sooner found than by their elements."""
-    return x.nbytes <= _SMALL and x.tobytes() == y.tobytes()
-
-
-_SMALL = 1 << 12  # bytes
-
-
 def spell(value: float, data_type: str) -> str:
     """Return the shortest decimal that reads back as the value in its data type, as YAML 1.1 and 1.2 both read it."""
     if isinstance(value, int) or DATA_TYPES[data_type].kind != "float":

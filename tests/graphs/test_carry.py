@@ -22,6 +22,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import OnnxNode
 from dmlcheck.reference import engine
 from dmlcheck.reference.bindings import row
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.reference.tiling import plan
 from dmlcheck.specs.load import load_spec, operator_names
@@ -192,6 +193,21 @@ def test_a_quantized_sigmoid_may_round_either_way_only_beside_a_half() -> None:
     assert (np.abs(right - bound.value) <= radius).all()
     assert radius.max() <= 0.5
     assert (np.abs(exact - np.floor(exact) - 0.5)[radius > 0] < 1e-4).all()
+
+
+def test_the_roundings_of_a_step_are_computed_once_however_its_errors_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def counted(*given: Any, **options: Any) -> Any:
+        asked.append(bool(options.get("without_roundings")))
+        return bounds(*given, **options)
+
+    monkeypatch.setattr(carry, "bounds", counted)
+    node = node_of("Conv", [np.array([[[3, 4]]], np.float32), np.ones((1, 1, 2), np.float32)], float32(1, 1, 1))
+    made, error = graph(node), np.full(2, 1 / 32)
+    given = Carried("FLOAT32", np.array([3.0, 4.0]), error, error, 0, error / 2, error / 2)
+    carried(made.steps, {**data_of(node, made), "input 0": given}, wants_likely=False)
+    assert asked.count(False) == 2  # with errors that are independent, and that are not
 
 
 def test_a_filter_with_errors_adds_those_of_its_products() -> None:

@@ -254,17 +254,3 @@ def test_floats_read_back_as_they_are_spelt(data_type: str) -> None:
 )
 def test_values_are_spelt_as_short_as_their_type_allows(value: float, data_type: str, expected: str) -> None:
     assert number_formats.spell(value, data_type) == expected
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "is_found"),
-    [
-        ([1.0, math.nan], [1.0, math.nan], True),
-        ([1.0, 2.0], [1.0, 3.0], False),
-        ([0.0], [-0.0], False),  # equal, which takes a closer look
-        ([1.0] * 512, [1.0] * 512, True),
-        ([1.0] * 513, [1.0] * 513, False),  # more than 4,096 bytes
-    ],
-)
-def test_equal_bytes_of_small_arrays_are_found(x: list[float], y: list[float], is_found: bool) -> None:
-    assert number_formats.have_equal_bytes(np.array(x), np.array(y)) == is_found

@@ -36,7 +36,34 @@ def of_elements(_: Elements, request: Request) -> Iterator[Tile]:
     elif is_exact:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
-        yield Tile(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+        parts = [None if x is None else x[index] for x in operands]
+        yield Tile(index, formula, tuple(parts if is_scaled else _without_repeats(parts)), is_exact)
+
+
+def _without_repeats(parts: list[Any]) -> list[Any]:
+    """Return operands with size 1 along the axes in which their elements repeat: functions of these take no time.
+
+    Where all operands repeat theirs along an axis, they stay as they are.
+    """
+    steps = [None if x is None else _steps_of(x) for x in parts]
+    if all(step is None or all(step) for step in steps):
+        return parts
+    short = [_once(x, step) for x, step in zip(parts, steps, strict=True)]
+    sizes, whole = (np.broadcast_shapes(*(x.shape for x in given if x is not None)) for given in (short, parts))
+    return short if sizes == whole else parts
+
+
+def _steps_of(x: Any) -> list[int]:
+    """Return the step from an element to the next along each axis, 0 where they are the same element."""
+    if not isinstance(x, Ball):
+        return list(x.strides)
+    return [step or other for step, other in zip(x.value.strides, x.radius.strides, strict=True)]
+
+
+def _once(x: Any, steps: list[int] | None) -> Any:
+    if steps is None:
+        return None
+    return x[tuple(slice(None) if step else slice(0, 1) for step in steps)]
 
 
 def _scaled(

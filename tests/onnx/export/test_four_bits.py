@@ -7,17 +7,9 @@ import pytest
 
 pytest.importorskip("onnx")
 
-from onnx_models import answers, desc_of, f32, identity
-
-from dmlcheck.implementations.desc_models import with_bytes
-from dmlcheck.onnx.export.builder import build
+from onnx_models import answers, desc_of, f32
 
 ONE = {"DataType": "FLOAT32", "Sizes": [1, 1]}
-
-
-def test_a_graph_without_4_bits_stays_as_it_is() -> None:
-    graph = build(identity())
-    assert with_bytes(graph) is graph
 
 
 @pytest.mark.parametrize(("kind", "right"), [("INT4", [-8, -1, 0, 5, 7]), ("UINT4", [0, 0, 0, 5, 15])])

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import Array, computed, float32, node_of
+from node_graphs import computed, float32, node_of
 from onnx_nodes import agrees, fields, found, zeros
 
-from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
@@ -39,25 +38,6 @@ def test_fewer_updates_than_scatter_takes_are_gathered_with_the_elements() -> No
         computed(node_of("ScatterElements", [SIX, np.array([[1, 1]]), updates], float32(2, 3), axis=1))
 
 
-def test_one_hot_keeps_the_axis_of_the_output() -> None:
-    made = found("OneHot", [indices(2), np.array(3), zeros(2)], zeros(2, 3))
-    assert made.operator == "ONE_HOT"
-    assert made.fields["IndicesTensor"].shape == (2, 1)
-    assert made.fields["ValuesTensor"].shape == (1, 2)
-    assert fields(made) == {"Axis": 1}
-    whole, half = (np.array([1, number], np.float32) for number in (2, 2.5))
-    assert found("OneHot", [whole, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.int64
-    assert found("OneHot", [half, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.float32
-
-
-def test_lengths_of_sequences_lie_along_the_batches() -> None:
-    made = found("ReverseSequence", [X, np.array([1, 2, 2])], X, batch_axis=1, time_axis=0)
-    assert made.operator == "REVERSE_SUBSEQUENCES"
-    assert made.fields["SequenceLengthsTensor"].values.tolist() == [[1, 2, 2]]
-    assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
-    assert fields(made) == {"Axis": 0}
-
-
 def test_rows_of_coordinates_beyond_the_last_are_left_open() -> None:
     made = found("NonZero", [np.array([[0, 5], [7, 0]])], np.array([[0, 1], [1, 0]]))
     assert made.operator == "NONZERO_COORDINATES"
@@ -78,21 +58,6 @@ def test_features_are_columns() -> None:
     assert agrees(made)
 
 
-@pytest.mark.parametrize(
-    ("axis", "condition", "y"),
-    [
-        (0, [False, True], SIX[1:]),
-        (-1, [True, False, True], SIX[:, ::2]),
-        (None, [False, True, False, True], SIX.flat[[1, 3]]),
-    ],
-)
-def test_what_is_true_is_gathered(axis: int | None, condition: list[bool], y: Any) -> None:
-    more = {} if axis is None else {"axis": axis}
-    made = found("Compress", [SIX, np.array(condition)], y, **more)
-    assert made.operator == "GATHER"
-    assert agrees(made)
-
-
 def test_updates_follow_each_other_from_the_first_of_each_batch() -> None:
     cache, updates = np.zeros((2, 4, 1), np.float32), np.array([[[1], [2]], [[3], [4]]], np.float32)
 
@@ -108,30 +73,6 @@ def test_updates_follow_each_other_from_the_first_of_each_batch() -> None:
 
 
 # ---- reductions, each worked out by adding up in a loop
-
-
-def _combine(x: Array, places: Any, updates: Any, reduction: str) -> Array:
-    made = x.copy()
-    for place, update in zip(places, updates, strict=True):
-        old = made[place]
-        made[place] = {"add": old + update, "mul": old * update, "max": max(old, update), "min": min(old, update)}[
-            reduction
-        ]
-    return made
-
-
-@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
-@pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
-def test_updates_of_the_same_element_are_combined(reduction: str, dtype: str) -> None:
-    rng = np.random.default_rng(3)
-    x = rng.integers(-9, 9, (4, 3)).astype(dtype)
-    indices = np.array([[0, 3, -1], [0, 3, 1], [0, 1, -4]], np.int64)
-    updates = rng.integers(-9, 9, (3, 3)).astype(dtype)
-    places = [(indices[row, column], column) for row in range(3) for column in range(3)]
-    expected = _combine(x, places, updates.reshape(-1), reduction)
-    output = TensorRef.of(expected).unknown()
-    (made,) = computed(node_of("ScatterElements", [x, indices, updates], output, axis=0, reduction=reduction))
-    assert made.tolist() == expected.tolist()
 
 
 def test_combined_updates_that_are_not_computed_say_why() -> None:

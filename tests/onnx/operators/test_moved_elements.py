@@ -81,14 +81,6 @@ def test_dropout_is_a_copy_where_nothing_is_dropped(opset: int, inputs: list[Any
     assert found("Dropout", inputs, SIX, mask, opset=opset, **attributes).note == "The mask is not compared."
 
 
-def test_a_centre_is_cut_from_the_rounded_down_start() -> None:
-    x = np.arange(35, dtype=np.float32).reshape(5, 7)
-    made = found("CenterCropPad", [x, numbers(2, 7)], x[1:3])
-    assert made.operator == "SLICE1"
-    assert fields(made)["InputWindowOffsets"] == [1, 0]
-    assert agrees(made)
-
-
 # ---- as the provider makes them
 
 

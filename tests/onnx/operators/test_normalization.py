@@ -36,11 +36,6 @@ def test_groups_of_channels_are_a_dimension_of_their_own(opset: int, count: int,
         found("GroupNormalization", [x, zeros(6), zeros(6)], x, opset=21, num_groups=4)
 
 
-def test_a_norm_has_an_axis_and_an_order() -> None:
-    made = found("LpNormalization", [X + 1], X, p=1)
-    assert (made.operator, fields(made)) == ("LP_NORMALIZATION", {"Axis": 3, "Epsilon": 0, "P": 1})
-
-
 def test_a_deviation_is_that_of_directml_where_a_small_number_more_does_not_show() -> None:
     x = floats(1, 1, 3, 3).reshape(2, 1, 2, 1)
     made = found("MeanVarianceNormalization", [x], x - 2, opset=13)

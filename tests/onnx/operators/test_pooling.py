@@ -14,23 +14,6 @@ from dmlcheck.validation.deviations import of_provider
 X = zeros(1, 2, 5, 5)
 
 
-def test_pooling_takes_windows_or_all_that_follows_the_channels() -> None:
-    made = found("AveragePool", [X], X, kernel_shape=[3, 3], count_include_pad=1)
-    assert (made.operator, made.fields["WindowSize"], made.fields["IncludePadding"]) == ("AVERAGE_POOLING", [3, 3], 1)
-    made = found("GlobalMaxPool", [X], zeros(1, 2, 1, 1))
-    assert (made.operator, made.fields["WindowSize"]) == ("MAX_POOLING", [5, 5])
-    made = found("LpPool", [X], X, kernel_shape=[2, 2], p=3)
-    assert (made.operator, made.fields["P"]) == ("LP_POOLING", 3)
-    made = found("MaxPool", [X], X, zeros(1, dtype="int64"), kernel_shape=[2, 2])
-    assert (made.operator, made.fields["OutputIndicesTensor"].dtype) == ("MAX_POOLING2", np.uint64)
-
-
-def test_pooling_with_dilations_needs_the_operators_that_have_them() -> None:
-    for name, operator in (("AveragePool", "AVERAGE_POOLING1"), ("LpPool", "LP_POOLING1"), ("MaxPool", "MAX_POOLING2")):
-        made = found(name, [X], X, kernel_shape=[2, 2], dilations=[2, 1])
-        assert (made.operator, made.fields["Dilations"]) == (operator, [2, 1])
-
-
 def test_maxima_that_are_counted_by_columns_are_those_of_exchanged_rows_and_columns() -> None:
     x = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
     # Windows of 2 rows and 3 columns: the largest are in row 1, and 2, of column 2, and 3; 3 elements to a column.

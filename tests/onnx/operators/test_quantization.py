@@ -9,25 +9,10 @@ import pytest
 from onnx_nodes import found, four_bits, node, zeros
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.validation import minimum_level
-
-
-def test_scales_repeat_along_an_axis_or_in_blocks() -> None:
-    x, q = zeros(2, 4), zeros(2, 4, dtype="uint8")
-    scale, zero = np.array([1, 2], "f4"), np.array([3, 4], "u1")
-    made = found("QuantizeLinear", [x, scale, zero], q, axis=0)
-    assert made.operator == "ELEMENT_WISE_QUANTIZE_LINEAR"
-    assert made.fields["ScaleTensor"].strides == (1, 0)
-    assert made.fields["ZeroPointTensor"].values.tolist() == [[3] * 4, [4] * 4]
-    blocks = np.array([[1, 2], [3, 4]], "f4")
-    made = found("DequantizeLinear", [q.astype("i2"), blocks], x, axis=1, block_size=2)
-    assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
-    assert made.fields["ScaleTensor"].values.tolist() == [[1, 1, 2, 2], [3, 3, 4, 4]]
-    assert "ZeroPointTensor" not in made.fields
 
 
 @pytest.mark.parametrize(
@@ -66,24 +51,8 @@ def test_a_cast_of_unsigned_4_bits_has_the_zero_point_0() -> None:
 # ---- of version 21, as the provider makes them
 
 
-WIDE = zeros(2, 3, 4)
-Q = zeros(2, 3, 4, dtype="uint8")
-
-
 def made(type: str, *inputs: Any, output: Any, opset: int = 21, **attributes: Any) -> list[Counterpart]:
     return provider_steps(node(type, list(inputs), output, opset=opset, **attributes))
-
-
-def layout(tensor: TensorRef) -> tuple[Any, ...]:
-    return tensor.shape, tensor.strides
-
-
-def test_a_scale_and_a_zero_point_are_spread_over_the_input() -> None:
-    (one,) = made("QuantizeLinear", WIDE, zeros(3), zeros(3, dtype="uint8"), output=Q)
-    assert (one.operator, one.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
-    scale, zero = one.fields["QuantizationTensors"]
-    assert layout(scale) == layout(zero) == ((1, 2, 3, 4), (0, 0, 1, 0))
-    assert (scale.data_type, zero.data_type) == ("FLOAT32", "UINT8")
 
 
 def test_descs_are_legal_from_the_level_that_brought_the_operators() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, node_of
-from onnx_nodes import Array, Desc, descs, fields, found, zeros
+from onnx_nodes import Array, Desc, descs, found, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
@@ -38,37 +38,6 @@ def test_numbers_of_rows_and_columns_lie_along_them() -> None:
     assert made.fields["BTensor"].strides == (0, 4, 1)
     with pytest.raises(Unmapped, match="QLinearMatMul of a vector"):
         found("QLinearMatMul", [whole(3), *inputs[1:]], whole(4))
-
-
-def test_convolutions_have_one_scale_or_one_for_each_channel() -> None:
-    x, weights, output = whole(1, 4, 5, 5), whole(6, 2, 3, 3), whole(1, 6, 3, 3)
-    one, bias = zeros(), zeros(6, dtype="int32")
-    inputs = [x, one, whole(), weights, zeros(6), whole(6), one, whole(), bias]
-    made = found("QLinearConv", inputs, output, group=2, pads=[1, 0, 0, 1])
-    assert made.operator == "QUANTIZED_LINEAR_CONVOLUTION"
-    ones, channels = (1, 1, 1, 1), (1, 6, 1, 1)
-    assert shapes(made) == {
-        "Input": x.shape, "InputScale": ones, "InputZeroPoint": ones,
-        "Filter": weights.shape, "FilterScale": channels, "FilterZeroPoint": channels, "Bias": channels,
-        "Output": output.shape, "OutputScale": ones, "OutputZeroPoint": ones,
-    }  # fmt: skip
-    window = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 0], "EndPadding": [0, 1], "GroupCount": 2}
-    assert fields(made) == window
-    made = found("ConvInteger", [x, weights, whole(), whole(6)], output.astype("i4"), group=2, pads=[1, 0, 0, 1])
-    assert (made.operator, fields(made)) == ("CONVOLUTION_INTEGER", window)
-    assert (shapes(made)["InputZeroPoint"], shapes(made)["FilterZeroPoint"]) == (ones, channels)
-
-
-def test_a_quantized_average_has_a_window() -> None:
-    x, one, point = whole(1, 2, 5, 5), zeros(), whole()
-    attributes = {"kernel_shape": [3, 3], "strides": [2, 2], "count_include_pad": 1}
-    made = found("com.microsoft.QLinearAveragePool", [x, one, point, one, point], whole(1, 2, 2, 2), **attributes)
-    assert made.operator == "QUANTIZED_LINEAR_AVERAGE_POOLING"
-    assert fields(made) == {
-        "WindowSize": [3, 3], "Strides": [2, 2], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0],
-        "IncludePadding": 1,
-    }  # fmt: skip
-    assert shapes(made)["OutputScale"] == (1, 1, 1, 1)
 
 
 # ---- as several descs

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from onnx_nodes import fields, found, node, zeros
 
-from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, RefusedNode, Unmapped
+from dmlcheck.onnx.descs.node import RefusedNode, Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -19,31 +17,6 @@ def tensors(type: str, ways: int = 1) -> list[Any]:
     """Return X, W and R of five steps, a batch of three, an input size of two and a hidden size of four."""
     rows = 4 * GATES[type]
     return [zeros(5, 3, 2), zeros(ways, rows, 2), zeros(ways, rows, 4)]
-
-
-def sizes(made: Counterpart) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in made.fields.items() if isinstance(value, TensorRef)}
-
-
-def test_every_tensor_has_four_dimensions() -> None:
-    lengths = np.array([1, 5, 3], np.int32)
-    more = [zeros(2, 32), lengths, zeros(2, 3, 4), zeros(2, 3, 4), zeros(2, 12)]
-    outputs = zeros(5, 2, 3, 4), zeros(2, 3, 4), zeros(2, 3, 4)
-    made = found("LSTM", [*tensors("LSTM", 2), *more], *outputs, direction="bidirectional", hidden_size=4)
-    assert sizes(made) == {
-        "InputTensor": (1, 5, 3, 2),
-        "WeightTensor": (1, 2, 16, 2),
-        "RecurrenceTensor": (1, 2, 16, 4),
-        "BiasTensor": (1, 1, 2, 32),
-        "SequenceLengthsTensor": (1, 1, 1, 3),
-        "HiddenInitTensor": (1, 2, 3, 4),
-        "CellMemInitTensor": (1, 2, 3, 4),
-        "PeepholeTensor": (1, 1, 2, 12),
-        "OutputSequenceTensor": (5, 2, 3, 4),
-        "OutputSingleTensor": (1, 2, 3, 4),
-        "OutputCellSingleTensor": (1, 2, 3, 4),
-    }
-    assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
 
 
 def test_attributes_become_fields() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import fields, found, node, only, zeros
+from onnx_nodes import found, node, only, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import row_of
@@ -96,21 +96,6 @@ def test_a_part_of_the_input_is_taken(roi: tuple[float, float], height: int, exp
             found("Resize", [X, np.array(wrong), None, sizes], zeros(1, 1, height, 5), opset=18, **attributes)
 
 
-@pytest.mark.parametrize(
-    ("nearest", "direction", "offset"),
-    [
-        ("ceil", "INCREASING", 0.5),
-        ("floor", "DECREASING", 0.5),
-        ("round_prefer_ceil", "DECREASING", 0),
-        ("round_prefer_floor", "INCREASING", 1),
-    ],
-)
-def test_the_nearest_element_is_one_of_moved_coordinates(nearest: str, direction: str, offset: float) -> None:
-    made = scaled("half_pixel", 8, mode="nearest", nearest_mode=nearest)
-    assert (made.fields["RoundingDirection"], lines(made, 2)) == (direction, (2, offset, -0.5))
-    assert made.fields["InterpolationMode"] == "NEAREST_NEIGHBOR"
-
-
 def test_before_opset_11_coordinates_are_scaled_alone() -> None:
     scales = np.array([1, 1, 2, 2], np.float32)
     for name, inputs, more in (("Resize", [X, scales], {}), ("Upsample", [X], {"scales": [1.0, 1.0, 2.0, 2.0]})):
@@ -133,21 +118,6 @@ def test_before_opset_11_coordinates_are_scaled_alone() -> None:
 def test_what_directml_does_otherwise_is_refused(attributes: Any, reason: str) -> None:
     with pytest.raises(Unmapped, match=reason):
         scaled("half_pixel", 2, **attributes)
-
-
-@pytest.mark.parametrize(("opset", "more", "offset"), [(16, {}, 0.5), (10, {}, 0)])
-@pytest.mark.parametrize(("ratio", "samples"), [(2, (2, 2)), (0, (1, 2**32 - 1))])
-def test_regions_are_averaged(opset: int, more: Any, offset: float, ratio: int, samples: tuple[int, int]) -> None:
-    regions = np.array([[0, 0, 9, 9]], np.float32)
-    attributes = {"output_height": 3, "output_width": 4, "sampling_ratio": ratio, "spatial_scale": 0.5, **more}
-    made = found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 3, 4), opset=opset, **attributes)
-    assert made.operator == "ROI_ALIGN1"
-    assert made.fields["BatchIndicesTensor"].dtype == np.uint64
-    assert fields(made) == {
-        "ReductionFunction": "AVERAGE", "InterpolationMode": "LINEAR", "SpatialScaleX": 0.5, "SpatialScaleY": 0.5,
-        "InputPixelOffset": offset, "OutputPixelOffset": -0.5, "OutOfBoundsInputValue": 0,
-        "MinimumSamplesPerOutput": samples[0], "MaximumSamplesPerOutput": samples[1], "AlignRegionsToCorners": 0,
-    }  # fmt: skip
 
 
 def test_regions_that_onnx_widens_and_their_maxima_are_refused() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_graphs import computed, float32, node_of
+from node_graphs import float32, node_of
 from onnx_nodes import Desc, descs, zeros
 
 from dmlcheck.onnx.descs.node import Unmapped
@@ -64,37 +64,6 @@ def test_what_does_not_go_together_is_refused(inputs: list[Any], attributes: dic
 
 
 # ---- ONNX's own
-
-
-def turned(x: Any, cosines: Any, sines: Any, width: int, *, is_mixed: bool) -> Any:
-    """Return heads (batch, steps, heads, elements) turned by angles (batch, steps, half)."""
-    made, half = x.copy(), width // 2
-    first, second = (slice(0, width, 2), slice(1, width, 2)) if is_mixed else (slice(0, half), slice(half, width))
-    a, b, by, across = x[..., first], x[..., second], cosines[:, :, None], sines[:, :, None]
-    made[..., first], made[..., second] = a * by - b * across, a * across + b * by
-    return made
-
-
-@pytest.mark.parametrize("is_mixed", [False, True])
-@pytest.mark.parametrize("width", [8, 4])
-@pytest.mark.parametrize("has_positions", [False, True])
-@pytest.mark.parametrize("are_heads_first", [False, True])
-def test_onnx_turns_as_onnxruntime_does(is_mixed: bool, width: int, has_positions: bool, are_heads_first: bool) -> None:
-    random = np.random.default_rng(1)
-    heads = random.random((2, 3, 4, 8), np.float32)
-    tables = [random.random((6, width // 2), np.float32) for _ in range(2)]
-    positions = np.array([[5, 0, 2], [1, 1, 4]])
-    angles = [table[positions] for table in tables]
-    expected = turned(heads, *angles, width, is_mixed=is_mixed)
-    if are_heads_first:
-        x, expected = heads.transpose(0, 2, 1, 3).copy(), expected.transpose(0, 2, 1, 3)
-    else:
-        x, expected = heads.reshape(2, 3, 32), expected.reshape(2, 3, 32)
-    inputs = [x, *tables, positions] if has_positions else [x, *angles]
-    more = {"num_heads": 4} if not are_heads_first else {}
-    attributes = {"interleaved": int(is_mixed), "rotary_embedding_dim": 0 if width == 8 else width, **more}
-    (made,) = computed(node_of("RotaryEmbedding", inputs, float32(*x.shape), opset=23, **attributes))
-    assert made == pytest.approx(expected, rel=1e-6)
 
 
 def test_angles_of_steps_have_three_dimensions() -> None:

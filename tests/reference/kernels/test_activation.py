@@ -141,9 +141,6 @@ def test_nan_stays_nan_whatever_its_bits_where_it_is_not_marks(name: str, fields
     assert is_undefined or np.isnan(computed(f"ACTIVATION_{name}", fields, given)).all()
 
 
-# ---- integers
-
-
 @pytest.mark.parametrize(
     ("dtype", "bias", "threshold", "elements", "right"),
     [

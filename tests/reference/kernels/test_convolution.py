@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,10 @@ from bounds_of import gathered
 from drawn_descs import OF_WINDOWS, draws
 from elements import refused
 from made_descs import Made
-from oracle import nearest
 from products_of import Array, bound, built, evaluated, peak, random_floats
-from slow_convolution import Sums, convolved
 
 from dmlcheck.descs.records import OperatorDesc
 
-STEPS = ("Strides", "Dilations", "StartPadding")
 RELU = {"Type": "ACTIVATION_RELU"}
 OPERATORS = ("CONVOLUTION", "CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION")
 
@@ -44,43 +40,7 @@ def has_no_more(desc: OperatorDesc) -> bool:
     return not any(desc.values.get("OutputPadding", ()))
 
 
-def sums_of(made: Made, zeros: Any = (0, (0,))) -> Sums:
-    """Return the exact sums of a desc's products by index."""
-    desc, inputs = made
-    steps = [desc.values[name] for name in STEPS]
-    return convolved(
-        inputs["InputTensor"],
-        inputs["FilterTensor"],
-        desc.parts["OutputTensor"][0].tensor.sizes,
-        *steps,
-        desc.values["GroupCount"],
-        zeros,
-        backward=desc.values.get("Direction") == "BACKWARD",
-        flip=desc.values.get("Mode") == "CONVOLUTION",
-    )
-
-
-def per_channel(values: Array | None, at: tuple[int, ...]) -> Any:
-    """Return the value of an output's channel, of a tensor with one or one for each; 0 without a tensor."""
-    return 0 if values is None else values.reshape(-1)[at[1] % values.size].item()
-
-
 # ---- CONVOLUTION
-
-
-@pytest.mark.slow
-def test_convolutions_are_those_of_fractions() -> None:
-    seen = 0
-    for made in convolutions("CONVOLUTION", 300):
-        desc, inputs = made
-        found, bias = evaluated(*made), inputs.get("BiasTensor")
-        for at, value in sums_of(made).items():
-            right = nearest(value + Fraction(per_channel(bias, at)), found.dtype.name.upper())
-            if desc.values.get("FusedActivation") is not None:
-                right = max(right, 0)
-            assert found[at] == right, (desc, at)
-            seen += 1
-    assert seen > 10_000
 
 
 def convolution(x: Array, kernel: Array, sizes: tuple[int, ...], bias: Array | None = None, **fields: Any) -> Made:
@@ -183,40 +143,6 @@ def test_the_bound_of_a_backward_convolution_counts_the_terms_that_meet() -> Non
 
 
 # ---- integers
-
-
-def of_field(made: Made, name: str) -> Array | None:
-    return made[1].get(f"{name}Tensor")
-
-
-def zeros_of(made: Made) -> tuple[int, tuple[int, ...]]:
-    """Return the zero points of input and filter."""
-    input_zero, filter_zero = (of_field(made, f"{name}ZeroPoint") for name in ("Input", "Filter"))
-    return (
-        0 if input_zero is None else input_zero.item(),
-        (0,) if filter_zero is None else tuple(filter_zero.reshape(-1).tolist()),
-    )
-
-
-@pytest.mark.slow
-def test_quantized_convolutions_are_those_of_fractions() -> None:
-    inner = 0
-    for made in convolutions("QUANTIZED_LINEAR_CONVOLUTION", 120):
-        found, given = evaluated(*made), bound(*made)
-        limits, flat = np.iinfo(found.dtype), {}
-        scales = [of_field(made, f"{name}Scale") for name in ("Input", "Filter", "Output")]
-        for at, value in sums_of(made, zeros_of(made)).items():
-            factors = [Fraction(per_channel(scale, at)) for scale in scales]
-            total = (value + per_channel(of_field(made, "Bias"), at) + 2**31) % 2**32 - 2**31  # INT32 wraps
-            quotient = total * factors[0] * factors[1] / factors[2]
-            zero = per_channel(of_field(made, "OutputZeroPoint"), at)
-            flat[at] = max(limits.min, min(limits.max, round(quotient) + zero))
-            assert found[at] == flat[at]
-        right = np.array([flat[at] for at in np.ndindex(found.shape)])
-        assert (np.abs(given.value - right) <= given.radius).all()
-        assert (given.radius > 0).mean() < 0.3
-        inner += int(((right > limits.min) & (right < limits.max)).sum())
-    assert inner > 1500
 
 
 def test_quantized_sums_beside_a_half_may_go_to_either_neighbour() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -27,40 +25,6 @@ UFUNCS = {SUM: np.add, PRODUCT: np.multiply}
 def fields(operator: str, axis: int = 0, *, is_exclusive: bool = False, is_decreasing: bool = False) -> dict[str, Any]:
     direction = "DECREASING" if is_decreasing else "INCREASING"
     return {"Axis": axis, "AxisDirection": direction, EXCLUSIVE[operator]: is_exclusive}
-
-
-def line(operator: str, numbers: list[Any], *, is_exclusive: bool, is_decreasing: bool) -> list[Any]:
-    """Return the results of one line, one element after the other."""
-    so_far: Any = Fraction(0) if operator == SUM else Fraction(1)
-    found = []
-    for number in reversed(numbers) if is_decreasing else numbers:
-        after = so_far + Fraction(number) if operator == SUM else so_far * Fraction(number)
-        found.append(so_far if is_exclusive else after)
-        so_far = after
-    return found[::-1] if is_decreasing else found
-
-
-def oracle(operator: str, tensor: Array, axis: int, finish: Callable[[Any], Any], **how: bool) -> Array:
-    """Return the results of all lines of a tensor as its type has them."""
-    moved = np.moveaxis(tensor, axis, -1)
-    rows = [line(operator, row.tolist(), **how) for row in moved.reshape(-1, moved.shape[-1])]
-    found = np.array([[finish(number) for number in row] for row in rows], dtype=object)
-    return np.moveaxis(found.reshape(moved.shape), -1, axis)
-
-
-@pytest.mark.parametrize("operator", [SUM, PRODUCT])
-@pytest.mark.parametrize("is_exclusive", [False, True])
-@pytest.mark.parametrize("is_decreasing", [False, True])
-@pytest.mark.parametrize("data_type", list(FLOATS))
-def test_floats_are_rounded_once(operator: str, is_exclusive: bool, is_decreasing: bool, data_type: str) -> None:
-    generator = np.random.default_rng(3)
-    how = {"is_exclusive": is_exclusive, "is_decreasing": is_decreasing}
-    for axis in range(3):
-        tensor = generator.uniform(0.5, 2, generator.integers(1, 7, 3)).astype(FLOATS[data_type])
-        right = oracle(operator, tensor, axis, lambda x: FLOATS[data_type](float(x)), **how)
-        with blocks_of(int(generator.integers(1, 40))):
-            found = computed(operator, tensor, **fields(operator, axis, **how))
-        assert found.tolist() == right.tolist()
 
 
 def in_blocks(ufunc: np.ufunc, x: Array, size: int) -> Array:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from bounds_of import gathered
-from grouped import blocks_of
 from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
@@ -46,17 +44,6 @@ def bound(operator: str, data_type: str, sizes: list[int], *args: Any, **fields:
 
 
 # ---- FILL_VALUE_SEQUENCE
-
-
-@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
-def test_sequences_of_floats_are_rounded_once(data_type: str) -> None:
-    generator = np.random.default_rng(6)
-    for _ in range(20):
-        start, delta = generator.normal(size=2).astype(data_type.lower()).tolist()
-        exact = [Fraction(start) + place * Fraction(delta) for place in range(40)]
-        right = np.array([float(number) for number in exact]).astype(data_type.lower()).tolist()
-        with blocks_of(int(generator.integers(1, 50))):
-            assert computed("FILL_VALUE_SEQUENCE", data_type, [4, 10], ValueStart=start, ValueDelta=delta) == right
 
 
 def test_what_depends_on_the_order_of_a_sequence_is_the_sum_or_the_product() -> None:

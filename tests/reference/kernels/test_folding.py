@@ -120,19 +120,6 @@ def test_fold_adds_up_floats_and_rounds_once(data_type: str) -> None:
             assert abs(float(found[at]) - right) <= few_ulp, (desc, at)
 
 
-@pytest.mark.slow
-def test_fold_after_unfold_multiplies_each_element_by_the_windows_that_have_it() -> None:
-    generator = np.random.default_rng(5)
-    for of in shapes()[:40]:
-        desc, inputs = made(generator, "UNFOLD", "INT64", of)
-        x = generator.integers(-1000, 1000, inputs["InputTensor"].shape)
-        columns = engine.run(desc, {"InputTensor": x})["OutputTensor"]
-        back, _ = made(generator, "FOLD", "INT64", of)
-        count = engine.run(back, {"InputTensor": np.ones_like(columns)})["OutputTensor"]
-        assert count.max() <= math.prod(of.window["WindowSizes"])
-        assert np.array_equal(engine.run(back, {"InputTensor": columns})["OutputTensor"], x * count)
-
-
 def test_small_tiles_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(8)
     for of in shapes()[:15]:
@@ -173,12 +160,3 @@ def test_the_bound_counts_the_windows_that_have_an_element() -> None:
     found = gathered(desc, ones, {"OutputTensor": np.ones((1, 1, 8), bool)})["OutputTensor"]
     assert found.value.tolist() == [1, 1, 2, 2, 2, 2, 1, 1]
     assert found.radius.max() <= 2 * 2.0**-24 * 2
-
-
-def test_a_dilation_of_0_makes_all_undefined() -> None:
-    window = {"WindowSizes": [2], "Strides": [1], "StartPadding": [0], "EndPadding": [0]}
-    x = {"InputTensor": np.ones((1, 1, 3), np.float32)}
-    fields = {"InputTensor": tensor("FLOAT32", (1, 1, 3)), "OutputTensor": tensor("FLOAT32", (1, 2, 3)), **window}
-    found = engine.evaluate(*built("UNFOLD", {**fields, "Dilations": [0]}, x))["OutputTensor"]
-    assert found.undefined is not None
-    assert found.undefined.all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -59,10 +58,6 @@ def desc_of(inputs: dict[str, Array], outputs: dict[str, tuple[str, tuple[int, .
     return {**tensors, **{name: {"DataType": of, "Sizes": list(to)} for name, (of, to) in outputs.items()}, **fields}
 
 
-def with_rank(x: Array, rank: int) -> Array:
-    return x.reshape((1,) * (rank - x.ndim) + x.shape)
-
-
 def listed(part: engine.ComputedOutput) -> list[Any]:
     marks = np.zeros(part.values.shape, bool) if part.undefined is None else part.undefined
     pairs = zip(part.values.reshape(-1).tolist(), marks.reshape(-1).tolist(), strict=True)
@@ -94,33 +89,6 @@ def output_of(operator: str, desc: dict[str, Any], inputs: dict[str, Array]) -> 
     return engine.run(found, inputs)["OutputTensor"]
 
 
-def test_gather_after_scatter_gives_the_updates() -> None:
-    for desc, inputs in draws("SCATTER", 40, sizes=TINY):
-        gathered = {"InputTensor": engine.run(desc, inputs)["OutputTensor"], "IndicesTensor": inputs["IndicesTensor"]}
-        output = {"OutputTensor": (desc["InputTensor"].data_type, gathered["IndicesTensor"].shape)}
-        fields = desc_of(gathered, output, Axis=desc.values["Axis"])
-        fields["InputTensor"]["DataType"] = desc["InputTensor"].data_type
-        assert np.array_equal(output_of("GATHER_ELEMENTS", fields, gathered), inputs["UpdatesTensor"])
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_gather_nd_after_scatter_nd_gives_the_updates(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    sizes, count = tuple(generator.integers(1, 5, 4).tolist()), int(generator.integers(1, 4))
-    every = np.array(list(itertools.product(*map(range, sizes[:count]))), np.int64)
-    indices = generator.permutation(every)[: max(1, len(every) // 2)]
-    indices = with_rank(indices - np.array(sizes[:count]) * generator.integers(0, 2, indices.shape), 4)
-    x = np.arange(np.prod(sizes), dtype=np.int32).reshape(sizes)
-    full = (indices.shape[2], *sizes[count:])
-    updates = with_rank(-np.arange(np.prod(full), dtype=np.int32).reshape(full), 4)
-    counts = {"InputDimensionCount": 4, "IndicesDimensionCount": 2}
-    inputs = {"InputTensor": x, "IndicesTensor": indices, "UpdatesTensor": updates}
-    scattered = output_of("SCATTER_ND", desc_of(inputs, {"OutputTensor": ("INT32", sizes)}, **counts), inputs)
-    gathered = {"InputTensor": scattered, "IndicesTensor": indices}
-    back = output_of("GATHER_ND", desc_of(gathered, {"OutputTensor": ("INT32", updates.shape)}, **counts), gathered)
-    assert np.array_equal(back, updates)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", BY_INDEX)
 @pytest.mark.parametrize("data_type", ["float16", "float32", "float64"])
@@ -145,24 +113,6 @@ def typed(desc: dict[str, Any], names: tuple[str, ...], data_type: str) -> dict[
     """Return a desc with another data type for some tensors and the output."""
     changed = {name: {**desc[name], "DataType": data_type.upper()} for name in (*names, "OutputTensor") if name in desc}
     return {**desc, **changed}
-
-
-def test_the_first_k_are_the_start_of_a_whole_sort() -> None:
-    generator = np.random.default_rng(7)
-    x = generator.integers(-50, 50, (3, 500)).astype(np.float32)
-    for direction in ("INCREASING", "DECREASING"):
-        found = {}
-        for k in (7, 500):
-            outputs = {"OutputValueTensor": ("FLOAT32", (3, k)), "OutputIndexTensor": ("UINT32", (3, k))}
-            desc = desc_of({"InputTensor": x}, outputs, Axis=1, K=k, AxisDirection=direction)
-            built = valid("TOP_K1", desc)
-            found[k] = engine.run(built, {"InputTensor": x})
-        for name, whole in found[500].items():
-            assert np.array_equal(found[7][name], whole[:, :7])
-        assert np.array_equal(np.sort(found[500]["OutputIndexTensor"]), np.broadcast_to(np.arange(500), (3, 500)))
-        assert np.array_equal(
-            np.take_along_axis(x, found[7]["OutputIndexTensor"].astype(int), 1), found[7]["OutputValueTensor"]
-        )
 
 
 @pytest.mark.slow

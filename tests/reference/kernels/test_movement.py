@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import tracemalloc
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,23 +11,16 @@ import pytest
 from drawn_descs import MODEST, draws
 from made_descs import Made, built, tensor
 
-from dmlcheck.comparison.compare import compare
-from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.arrays.blocks import BLOCK_AS_IS
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.kernels import movement
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.values import memory
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
-Place = tuple[int, ...]
-
-
-MOVEMENT = (*movement.KERNELS,)
 WHOLE = {"PaddingValue": (0.0, 3.0, 7.0)}  # numbers that every type has
 
 
@@ -51,221 +42,6 @@ def with_lengths(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
 
 def as_bits(x: Array) -> list[int]:
     return np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(-1).tolist()
-
-
-# ---- where an element comes from: the name of an input and a place in it, or None for what is filled in
-
-Origin = tuple[str, Place] | None
-
-
-def in_part(place: Place, axis: int, lengths: list[int]) -> tuple[int, Place]:
-    """Return the part that a place of the whole is in, and the place there, by counting."""
-    at, part = place[axis], 0
-    while at >= lengths[part]:
-        at -= lengths[part]
-        part += 1
-    return part, (*place[:axis], at, *place[axis + 1 :])
-
-
-def in_parts(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    axis = desc.values["Axis"]
-    part, there = in_part(place, axis, [each.tensor.sizes[axis] for each in desc.parts["InputTensors"]])
-    return f"InputTensors[{part}]", there
-
-
-def in_whole(desc: OperatorDesc, label: str, place: Place) -> Origin:
-    axis = desc.values["Axis"]
-    lengths = {part.label: part.tensor.sizes[axis] for part in desc.parts["OutputTensors"]}
-    before = sum(lengths[f"OutputTensors[{number}]"] for number in range(list(lengths).index(label)))
-    return "InputTensor", (*place[:axis], before + place[axis], *place[axis + 1 :])
-
-
-def strided(size: int, offset: int, reach: int, stride: int, count: int) -> list[int]:
-    """Return the places that a window takes elements from: cut out of a list, turned round, and every so many of it."""
-    seen = list(range(size))[offset : offset + reach]
-    return (seen if stride > 0 else seen[::-1])[:: abs(stride)][:count]
-
-
-def in_slice(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    fields = zip(place, *(desc.values[name] for name in ("Offsets", "Strides")), strict=True)
-    return "InputTensor", tuple(offset + sum([stride] * at) for at, offset, stride in fields)
-
-
-def window_of(desc: OperatorDesc, whole: str, part: str) -> list[list[int]]:
-    fields = (desc.values[f"InputWindow{name}"] for name in ("Offsets", "Sizes", "Strides"))
-    sizes, counts = (desc.parts[name][0].tensor.sizes for name in (whole, part))
-    return [strided(*window) for window in zip(sizes, *fields, counts, strict=True)]
-
-
-def in_window(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    taken = window_of(desc, "InputTensor", "OutputTensor")
-    return "InputTensor", tuple(of[at] for of, at in zip(taken, place, strict=True))
-
-
-def in_gradient(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    taken = window_of(desc, "OutputGradientTensor", "InputGradientTensor")
-    if any(at not in of for of, at in zip(taken, place, strict=True)):
-        return None
-    return "InputGradientTensor", tuple(of.index(at) for of, at in zip(taken, place, strict=True))
-
-
-def in_smaller(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    mode, starts = desc.values["PaddingMode"], desc.values["StartPadding"]
-    sizes = desc.parts["InputTensor"][0].tensor.sizes
-    found = [padded(mode, at - start, size) for at, start, size in zip(place, starts, sizes, strict=True)]
-    return None if None in found else ("InputTensor", tuple(at for at in found if at is not None))
-
-
-def padded(mode: str, at: int, size: int) -> int | None:
-    """Return the place that is seen at one that may be outside: the nearest, or one of a list that goes on and on."""
-    if mode == "CONSTANT":
-        return at if 0 <= at < size else None
-    if mode == "EDGE":
-        return min(range(size), key=lambda place: abs(place - at))
-    back = {"WRAP": [], "SYMMETRIC": [*range(size)][::-1], "REFLECTION": [*range(size)][-2:0:-1]}[mode]
-    period = [*range(size), *back]
-    return period[at % len(period)]
-
-
-def in_copy(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    sizes, repeats = desc.parts["InputTensor"][0].tensor.sizes, desc.values["Repeats"]
-    return "InputTensor", tuple(
-        ([*range(size)] * count)[at] for size, count, at in zip(sizes, repeats, place, strict=True)
-    )
-
-
-def channel(desc: OperatorDesc, channels: int, c: int, row: int, column: int) -> int:
-    """Return the number of a channel by counting all of them in the order of the desc."""
-    block = range(desc.values["BlockSize"])
-    if desc.values.get("Order") == "COLUMN_ROW_DEPTH":
-        every = [(d, i, j) for d in range(channels) for i in block for j in block]
-    else:
-        every = [(d, i, j) for i in block for j in block for d in range(channels)]
-    return every.index((c, row, column))
-
-
-def in_channels(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    (n, c, y, x), size = place, desc.values["BlockSize"]
-    channels = desc.parts["OutputTensor"][0].tensor.sizes[1]
-    return "InputTensor", (n, channel(desc, channels, c, y % size, x % size), y // size, x // size)
-
-
-def in_space(desc: OperatorDesc, _: str, place: Place) -> Origin:
-    (n, k, y, x), size = place, desc.values["BlockSize"]
-    channels = desc.parts["InputTensor"][0].tensor.sizes[1]
-    for c, row, column in itertools.product(range(channels), range(size), range(size)):
-        if channel(desc, channels, c, row, column) == k:
-            return "InputTensor", (n, c, y * size + row, x * size + column)
-    raise AssertionError
-
-
-ORIGINS: dict[str, Callable[[OperatorDesc, str, Place], Origin]] = {
-    "DEPTH_TO_SPACE": in_channels,
-    "DEPTH_TO_SPACE1": in_channels,
-    "JOIN": in_parts,
-    "PADDING": in_smaller,
-    "PADDING1": in_smaller,
-    "SLICE": in_slice,
-    "SLICE1": in_window,
-    "SLICE_GRAD": in_gradient,
-    "SPACE_TO_DEPTH": in_space,
-    "SPACE_TO_DEPTH1": in_space,
-    "SPLIT": in_whole,
-    "TILE": in_copy,
-}
-
-
-def in_line(desc: OperatorDesc, lengths: Array, place: Place) -> Origin:
-    """Return where an element of a line comes from whose first elements are reversed: by its length, as a list is.
-
-    A line is continued by its last element.
-    """
-    axis = desc.values["Axis"]
-    line = list(range(desc.parts["InputTensor"][0].tensor.sizes[axis]))
-    length = int(lengths[(*place[:axis], 0, *place[axis + 1 :])]) % 2**32
-    line += [line[-1]] * min(length - len(line), len(line))
-    line[:length] = line[: min(length, len(line))][::-1] if length < 2 * len(line) else [line[-1]] * len(line)
-    return "InputTensor", (*place[:axis], line[place[axis]], *place[axis + 1 :])
-
-
-def is_undefined(desc: OperatorDesc, place: Place) -> bool:
-    """Say whether an element is undefined: one that a stride of 0 repeats, or the reflection of a single element."""
-    if desc.spec.short == "SLICE":
-        return any(at > 0 and stride == 0 for at, stride in zip(place, desc.values["Strides"], strict=True))
-    if desc.values.get("PaddingMode") != "REFLECTION":
-        return False
-    sizes = desc.parts["InputTensor"][0].tensor.sizes
-    return any(
-        size == 1 and at != start for size, at, start in zip(sizes, place, desc.values["StartPadding"], strict=True)
-    )
-
-
-def fill(desc: OperatorDesc, x: Array) -> int:
-    """Return the bits of what is where no element comes from."""
-    return as_bits(np.array([desc.values.get("PaddingValue", 0)]).astype(x.dtype))[0]
-
-
-def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Place) -> list[int | None]:
-    """Return the bits of an output, None where it is undefined."""
-    arrays = {name: given if isinstance(given, list) else [given] for name, given in inputs.items()}
-    bits_of = {
-        part.label: as_bits(array)
-        for name, given in arrays.items()
-        for part, array in zip(desc.parts[name], given, strict=True)
-    }
-    shapes = {part.label: part.tensor.sizes for name in arrays for part in desc.parts[name]}
-    found: list[int | None] = []
-    lengths = inputs.get("SequenceLengthsTensor")
-    for place in np.ndindex(*sizes):
-        origin = ORIGINS[desc.spec.short](desc, label, place) if lengths is None else in_line(desc, lengths, place)
-        if is_undefined(desc, place):
-            found.append(None)
-        elif origin is None:
-            found.append(fill(desc, next(iter(arrays.values()))[0]))
-        else:
-            name, there = origin
-            found.append(bits_of[name][int(np.ravel_multi_index(there, shapes[name]))])
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", MOVEMENT)
-def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
-    types = set()
-    for desc, inputs in movements(operator, 60):
-        types.add(desc.tensors()[0].tensor.data_type)
-        for label, (values, undefined, _) in engine.evaluate(desc, inputs).items():
-            is_open = undefined is not None and "SequenceLengthsTensor" not in inputs  # those are measured
-            marks = undefined if is_open else np.zeros(values.shape, bool)
-            found = [None if mark else x for x, mark in zip(as_bits(values), marks.reshape(-1).tolist(), strict=True)]
-            assert found == expected(desc, inputs, label, values.shape), (desc, label)
-    assert len(types) > 9
-
-
-def test_every_operator_of_the_family_is_compared() -> None:
-    assert set(MOVEMENT) == {*ORIGINS, "REVERSE_SUBSEQUENCES"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", MOVEMENT)
-def test_an_element_that_is_next_to_the_right_one_is_refused(operator: str) -> None:
-    seen = 0
-    for desc, inputs in movements(operator, 20):
-        for label, (values, undefined, _) in engine.evaluate(desc, inputs).items():
-            tensor_desc = next(part.tensor for part in desc.tensors() if part.label == label)
-            changed = values.copy()
-            judged = np.ones(values.shape, bool) if undefined is None else ~undefined
-            judged &= np.isfinite(values)
-            with np.errstate(invalid="ignore"):  # of signalling NaN
-                after = np.nextafter(values, -values) if values.dtype.kind == "f" else values ^ 1
-            changed[judged] = after[judged]
-            judged &= changed != values  # 0 is next to 0
-            limit = limit_for(desc, None, Precision("FLOAT16"))
-            bounds_of = partial(bounds, desc, inputs, precision=limit.precision)
-            found, _ = compare({label: (tensor_desc, values)}, {label: changed}, limit, bounds_of)[label]
-            assert found.mismatches == judged.sum()
-            seen += found.mismatches
-    assert seen > 20
 
 
 # ---- JOIN and SPLIT

@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import pytest
 from bounds_of import gathered
-from elements import misrounded, refused
+from elements import refused
 from grouped import blocks_of
 from oracle import groups
 from valid_descs import valid
@@ -43,11 +43,6 @@ def built(operator: str, inputs: dict[str, Array], **fields: Any) -> tuple[Opera
 
 def described(array: Array) -> dict[str, Any]:
     return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
-
-
-def computed(operator: str, inputs: dict[str, Array], **fields: Any) -> Array:
-    """Return what the engine computes as OutputTensor."""
-    return engine.evaluate(*built(operator, inputs, **fields))["OutputTensor"].values
 
 
 def results(operator: str, inputs: dict[str, Array], **fields: Any) -> list[Any]:
@@ -161,93 +156,10 @@ def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[dict[str, 
         yield inputs, axes, float(generator.choice([1e-5, 0.25, 3, 1e-3]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [3, 65_536])
-@pytest.mark.parametrize("use", [(1, 1), (1, 0), (0, 1)])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_groups_have_the_mean_0_and_the_variance_1_before_scale_and_bias(
-    data_type: str, use: tuple[int, int], block: int
-) -> None:
-    for inputs, axes, epsilon in tensors(data_type, 31, 3):
-        fields = {"Axes": list(axes), "UseMean": use[0], "UseVariance": use[1], "Epsilon": epsilon}
-        with blocks_of(block):
-            found = computed(MVN2, inputs, **fields)
-        expected, _, _ = right(inputs, axes, epsilon, use_mean=bool(use[0]), use_variance=bool(use[1]))
-        assert not misrounded(found, expected).any(), (inputs, fields)
-
-
 # ---- batches
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [3, 65_536])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_batches_are_normalized_by_their_own_mean_and_variance(data_type: str, block: int) -> None:
-    generator = np.random.default_rng(9)
-    for (shape, axes), _ in itertools.product(SHAPES, range(2)):
-        own = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-        inputs = {"Input": elements(generator, shape, data_type)}
-        inputs |= {name: generator.normal(size=own).astype(TYPES[data_type]) for name in ("Scale", "Bias")}
-        if generator.random() < 0.5:
-            inputs["FusedAdd"] = elements(generator, shape, data_type)
-        reduced = tuple(axis for axis, size in enumerate(own) if size == 1)
-        with blocks_of(block):
-            found = engine.run(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=0.25))
-        expected, means, variances = right(inputs, reduced, 0.25)
-        assert not misrounded(found["OutputTensor"], expected).any(), inputs
-        assert not misrounded(found["OutputMeanTensor"].reshape(-1), means).any(), inputs
-        assert not misrounded(found["OutputVarianceTensor"].reshape(-1), variances).any(), inputs
-
-
-# ---- norms
-
-
-@pytest.mark.parametrize("block", [3, 65_536])
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("data_type", TYPES)
-def test_rows_are_divided_by_their_norms(data_type: str, order: int, block: int) -> None:
-    generator = np.random.default_rng(11)
-    for shape, axis in (((7,), 0), ((5, 3), 0), ((4, 6), 1), ((2, 3, 4), 1), ((1, 2, 1, 2, 1, 2, 1, 3), 7), ((64,), 0)):
-        x = elements(generator, shape, data_type)
-        with blocks_of(block):
-            found = computed("LP_NORMALIZATION", {"Input": x}, Axis=axis, Epsilon=0, P=order)
-        wide = x.astype(np.longdouble)
-        sums = (np.abs(wide) ** order).sum(axis=axis, keepdims=True)
-        expected = wide / (sums if order == 1 else np.sqrt(sums))
-        assert not misrounded(found, expected.astype(np.float64)).any(), x
-
-
-@pytest.mark.parametrize(("order", "divisors"), [(1, (7, 9)), (2, (5, 7, math.sqrt(27)))])
-def test_wherever_epsilon_enters_is_right_and_nothing_else(order: int, divisors: tuple[float, ...]) -> None:
-    x = np.array([3, -4], np.float32)
-    given = bound("LP_NORMALIZATION", {"Input": x}, Axis=0, Epsilon=2, P=order)
-    assert not given.undefined.any()
-    for divisor in divisors:
-        assert not refused((x / divisor).astype(np.float32), given).any()
-    for divisor in (0.99999 * min(divisors), 1.00001 * max(divisors), 5.5, 8):
-        assert refused((x / divisor).astype(np.float32), given).all()
-
-
-def test_a_row_of_zeros_is_0_with_any_epsilon_and_undefined_without() -> None:
-    zeros = {"Input": np.zeros(3, np.float32)}
-    for order in (1, 2):
-        assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order) == [0, 0, 0]
-        given = bound("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order)
-        assert (given.value.tolist(), given.radius.tolist()) == ([0, 0, 0], [0, 0, 0])
-        for epsilon in (0, -1e-5):
-            assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=epsilon, P=order) == [None] * 3
-
-
 # ---- neighbours
-
-
-def test_a_base_of_0_or_less_is_undefined() -> None:
-    x = np.array([0, 1, 2, 0, 1], np.float32).reshape(1, 5, 1, 1)
-    fields = {"CrossChannel": 1, "LocalSize": 1, "Beta": 1}
-    found = results("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, Alpha=-1, Bias=1, **fields)
-    assert found == [0, None, None, 0, None]
-    found = results("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, Alpha=1, Bias=0, **fields)
-    assert found == [None, 1, 0.5, None, 1]
 
 
 @pytest.mark.parametrize("size", [3, 64])
@@ -273,61 +185,6 @@ def test_a_plain_local_response_in_float32_is_within_the_bound_and_faults_are_no
         local(before, after + 1, 0.5 / size),
     ):
         assert refused(wrong, given).mean() > 0.5
-
-
-# ---- what is undefined
-
-
-@pytest.mark.parametrize("block", [3, 65_536])
-def test_a_root_of_0_or_less_is_undefined(block: int) -> None:
-    x = np.array([[5, 5, 5, 5], [1, 3, 3, 1], [0, 4, 4, 0]], np.float32)
-    signs = [-1, 1, 1, -1]
-    expected = {
-        0: [None] * 4 + signs * 2,
-        -1: [None] * 8 + [sign * 2 / math.sqrt(3) for sign in signs],
-        -4: [None] * 12,
-    }
-    for epsilon, values in expected.items():
-        with blocks_of(block):
-            found = results(MVN1, {"Input": x}, Axes=[1], NormalizeVariance=1, Epsilon=epsilon)
-        assert found == pytest.approx(values)
-
-
-def test_without_axes_all_is_undefined_and_groups_of_one_element_are_not() -> None:
-    inputs = {"Input": np.array([[5], [-3]], np.float32), "Bias": np.array([[7], [0.5]], np.float32)}
-    for normalize in (0, 1):
-        fields = {"NormalizeVariance": normalize, "Epsilon": 1e-5}
-        assert results(MVN1, inputs, Axes=[1], **fields) == [7, 0.5]
-        assert results(MVN1, inputs, Axes=[], **fields) == [None, None]
-    assert results(MVN2, inputs, Axes=[0], UseMean=0, UseVariance=0, Epsilon=1) == [None, None]
-
-
-def test_training_without_a_dimension_to_reduce_makes_the_output_undefined_alone() -> None:
-    x = np.array([[5, -3]], np.float32)
-    inputs = {"Input": x.reshape(2), "Scale": np.ones(2, np.float32), "Bias": np.zeros(2, np.float32)}
-    found = engine.evaluate(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=1))
-    assert np.asarray(found["OutputTensor"].undefined).tolist() == [True, True]
-    assert found["OutputMeanTensor"].values.tolist() == [5, -3]
-    assert found["OutputMeanTensor"].undefined is None
-    assert found["OutputVarianceTensor"].values.tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("block", [3, 65_536])
-def test_an_infinite_scale_is_undefined_and_the_rest_of_the_group_is_not(block: int) -> None:
-    inputs = {"Input": np.array([1, 3, 3, 1], np.float32), "Scale": np.array([INF, 1, NAN, 2], np.float32)}
-    with blocks_of(block):
-        found = results(MVN1, inputs, Axes=[0], NormalizeVariance=1, Epsilon=3)
-    assert found == pytest.approx([None, 0.5, NAN, -1], nan_ok=True)
-
-
-@pytest.mark.parametrize("block", [2, 65_536])
-def test_undefined_results_of_activations_are_those_that_they_have_alone(block: int) -> None:
-    x = np.array([[1, NAN, 3, 0], [1, 3, 3, 1]], np.float32)
-    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 3, "FusedActivation": {"Type": "ACTIVATION_RELU"}}
-    with blocks_of(block):
-        assert results(MVN1, {"Input": x}, **fields) == [None, None, None, None, 0, 0.5, 0.5, 0]
-        given = bound(MVN1, {"Input": x}, **fields)
-    assert given.undefined.tolist() == [True] * 4 + [False] * 4
 
 
 # ---- bounds

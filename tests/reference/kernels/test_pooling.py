@@ -9,12 +9,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 from bounds_of import gathered
 from drawn_descs import OF_WINDOWS, draws
-from elements import misrounded, refused
+from elements import refused
 from made_descs import Made, of_arrays, tensor
 from products_of import peak
 
@@ -29,10 +28,6 @@ Array = np.ndarray[Any, Any]
 
 INF, NAN = math.inf, math.nan
 ONE = np.ones((1, 1, 1, 1), np.float32)
-NAMES = (
-    *("AVERAGE_POOLING", "AVERAGE_POOLING1", "LP_POOLING", "LP_POOLING1"),
-    *("MAX_POOLING", "MAX_POOLING1", "MAX_POOLING2"),
-)
 
 
 def poolings(operator: str, count: int = 60) -> Iterator[Made]:
@@ -82,24 +77,6 @@ def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int,
         yield index, found, math.prod(fields["WindowSize"])
 
 
-def averages(desc: OperatorDesc, x: Array) -> Array:
-    found = np.full(desc.values["OutputTensor"].sizes, NAN)
-    for index, places, whole in under(desc):
-        count = whole if desc.values["IncludePadding"] else len(places)
-        if count:
-            found[index] = float(sum((Fraction(x[at].item()) for at in places), Fraction(0)) / count)
-    return found
-
-
-def norms(desc: OperatorDesc, x: Array) -> Array:
-    found, order = np.full(desc.values["OutputTensor"].sizes, NAN), desc.values["P"]
-    for index, places, _ in under(desc):
-        total = sum((abs(Fraction(x[at].item())) ** order for at in places), Fraction(0))
-        with mpmath.workdps(40):
-            found[index] = float(mpmath.root(mpmath.mpf(total.numerator) / total.denominator, order))
-    return found
-
-
 def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
     sizes = desc.values["OutputTensor"].sizes
     found, where = np.full(sizes, NAN), np.zeros(sizes, np.int64)
@@ -108,144 +85,6 @@ def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
             best = max(places, key=lambda at: (x[at], [-one for one in at]))
             found[index], where[index] = x[best], np.ravel_multi_index(best, x.shape)
     return found, where
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", NAMES)
-def test_every_place_has_what_is_under_the_window(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for desc, inputs in poolings(operator):
-        x = inputs["InputTensor"]
-        if "MAX" in operator:
-            expected, where = maxima(desc, x)
-        else:
-            expected, where = (averages if "AVERAGE" in operator else norms)(desc, x), None
-        for block in (5, 1 << 16):
-            monkeypatch.setattr(of_windows, "BLOCK", block)
-            found = engine.evaluate(desc, inputs)
-            if "OutputIndicesTensor" in found:
-                assert (found["OutputIndicesTensor"].values == where)[~np.isnan(expected)].all()
-            output = found["OutputTensor"]
-            is_undefined = np.zeros(expected.shape, bool) if output.undefined is None else output.undefined
-            assert (is_undefined == np.isnan(expected)).all()
-            assert not (misrounded(output.values, expected) & ~is_undefined).any(), (desc, x)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1", "QUANTIZED_LINEAR_AVERAGE_POOLING"])
-def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_windows, "BLOCK", 5)
-    found = []
-    for large in (0, 1 << 22):
-        monkeypatch.setattr(of_windows, "LARGE", large)
-        for desc, inputs in poolings(operator, 20):
-            result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
-            found.append((result.values, result.undefined, given.value, given.radius, given.terms))
-    for cut, whole in zip(found[:20], found[20:], strict=True):
-        assert np.array_equal(cut[0], whole[0], equal_nan=True)
-        assert np.array_equal(np.any(cut[1]), np.any(whole[1]))
-        assert cut[2] == pytest.approx(whole[2], rel=1e-12, nan_ok=True)
-        assert cut[3] == pytest.approx(whole[3], rel=1e-6)
-        assert cut[4] == whole[4]
-
-
-def test_the_versions_agree() -> None:
-    x = np.random.default_rng(3).normal(size=(2, 3, 6, 7)).astype(np.float32)
-    shape = {"Strides": [2, 1], "WindowSize": [3, 2], "StartPadding": [1, 0], "EndPadding": [0, 1]}
-    output = (2, 3, 3, 7)
-    apart = {"Dilations": [1, 1]}
-    for first, *others in (("AVERAGE_POOLING", "AVERAGE_POOLING1"), ("LP_POOLING", "LP_POOLING1")):
-        extra: dict[str, Any] = {"IncludePadding": 1} if "AVERAGE" in first else {"P": 2}
-        one = engine.run(*built(first, x, output, **shape, **extra))["OutputTensor"]
-        for other in others:
-            found = engine.run(*built(other, x, output, **shape, **apart, **extra))["OutputTensor"]
-            assert (found == one).all()
-    one = engine.run(*built("MAX_POOLING", x, output, **shape))["OutputTensor"]
-    two = engine.run(*built("MAX_POOLING1", x, output, **shape))
-    three = engine.run(*built("MAX_POOLING2", x, output, **shape, **apart))
-    assert (one == two["OutputTensor"]).all()
-    for name, values in two.items():
-        assert (values == three[name]).all()
-    assert (x.reshape(-1)[two["OutputIndicesTensor"]] == one).all()
-
-
-def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[tuple[int, ...], int | None]]:
-    """Yield each place of a quantized average, and the integer that is there, None where there is none."""
-    limits = np.iinfo(desc.values["OutputTensor"].data_type.lower())
-
-    def number(name: str, channel: int) -> Fraction:
-        values = inputs[f"{name}Tensor"].reshape(-1) if f"{name}Tensor" in inputs else np.zeros(1)
-        return Fraction(values[channel if values.size > 1 else 0].item())
-
-    for index, places, whole in under(desc):
-        count = whole if desc.values["IncludePadding"] else len(places)
-        if not count:
-            yield index, None
-            continue
-        zero, scale, wide, point = (
-            number(name, index[1]) for name in ("InputZeroPoint", "InputScale", "OutputScale", "OutputZeroPoint")
-        )
-        total = sum((Fraction(inputs["InputTensor"][at].item()) - zero for at in places), Fraction(0))
-        yield index, max(limits.min, min(limits.max, round(total * scale / count / wide) + int(point)))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [5, 1 << 16])
-def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_windows, "BLOCK", block)
-    for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
-        found = engine.evaluate(desc, inputs)["OutputTensor"]
-        is_undefined = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
-        for index, right in integers_of(desc, inputs):
-            assert is_undefined[index] == (right is None)
-            assert right is None or found.values[index] == right, (desc, inputs)
-
-
-def test_a_quantized_average_beside_a_half_may_go_to_either_neighbour() -> None:
-    one = np.ones((1, 1, 1, 1), np.float32)
-    tensors = {"Input": np.array([[[[1, 2, 2]]]], np.uint8), "InputScale": one * np.float32(0.3)}
-    shape = {"Strides": [1, 1], "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0], "Dilations": [1, 1]}
-    output = {"OutputTensor": {"DataType": "UINT8", "Sizes": [1, 1, 1, 2]}}
-    desc, inputs = of_arrays(
-        "QUANTIZED_LINEAR_AVERAGE_POOLING",
-        {**tensors, "OutputScale": one * np.float32(0.3)},
-        output,
-        **shape,
-        IncludePadding=0,
-    )
-    given = bound(desc, inputs)
-    every = np.arange(10)
-    assert [
-        every[abs(every - at) <= radius].tolist() for at, radius in zip(given.value, given.radius, strict=True)
-    ] == [
-        [1, 2],
-        [2],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("indices", "right"),
-    [([2, 2, 0], [3, 0, None]), ([2, 1, 3], [None] * 3), ([2, 1, 2**32 - 1], [None] * 3), ([0, 1, 2], [1, 5, 3])],
-)
-def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_undefined(
-    indices: list[int], right: list[Any]
-) -> None:
-    x = np.array([1, 5, 3], np.float32).reshape(1, 1, 1, 3)
-    places = np.array(indices, np.uint32).reshape(x.shape)
-    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 3]}}
-    found = engine.evaluate(*of_arrays("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
-    marks = [False] * 3 if found.undefined is None else found.undefined.reshape(-1).tolist()
-    assert [None if mark else v for v, mark in zip(found.values.reshape(-1).tolist(), marks, strict=True)] == right
-
-
-def test_an_index_may_be_named_twice_with_one_value() -> None:
-    """So is 7; 9 is named with two values."""
-    x = np.array([1, 2, 3, 3, 5, 6, 7, 8], np.float16).reshape(1, 1, 2, 4)
-    places = np.array([23, 0, 7, 7, 9, 9, 10, 12], np.uint64).reshape(x.shape)
-    output = {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [1, 1, 4, 6]}}
-    found = engine.evaluate(*of_arrays("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
-    right = {0: 2, 7: 3, 9: 6, 10: 7, 12: 8, 23: 1}
-    assert found.values.reshape(-1).tolist() == [right.get(place, 0) for place in range(24)]
-    assert np.flatnonzero(found.undefined).tolist() == [9]
 
 
 # ---- memory
@@ -389,26 +228,6 @@ EDGE = {"Strides": [2, 2], "WindowSize": [2, 2], "StartPadding": [2, 2], "EndPad
 PLAIN = EDGE | {"StartPadding": [0, 0]}
 
 
-def test_a_window_that_sees_nothing_is_undefined_unless_padding_counts() -> None:
-    x, output = [[[[1, 2], [3, 4]]]], (1, 1, 2, 2)
-    assert results("AVERAGE_POOLING", x, output, **EDGE, IncludePadding=0) == {"OutputTensor": [None, None, None, 2.5]}
-    assert results("AVERAGE_POOLING", x, output, **EDGE, IncludePadding=1) == {"OutputTensor": [0, 0, 0, 2.5]}
-    assert results("LP_POOLING", x, output, **EDGE, P=1) == {"OutputTensor": [0, 0, 0, 10]}
-    found = results("MAX_POOLING1", x, output, **EDGE)
-    assert found == {"OutputTensor": [None, None, None, 4], "OutputIndicesTensor": [None, None, None, 3]}
-
-
-def test_a_nan_makes_the_largest_undefined_and_its_place() -> None:
-    found = results("MAX_POOLING1", [[[[1, NAN, 2, 3], [4, 5, 6, 7]]]], (1, 1, 1, 2), **PLAIN)
-    assert found == {"OutputTensor": [None, 7], "OutputIndicesTensor": [None, 7]}
-
-
-def test_padding_is_never_the_largest_also_of_infinities() -> None:
-    shape = EDGE | {"StartPadding": [1, 1]}
-    found = results("MAX_POOLING1", np.full((1, 1, 3, 3), -INF), (1, 1, 2, 2), **shape)
-    assert found == {"OutputTensor": [-INF] * 4, "OutputIndicesTensor": [0, 1, 3, 4]}
-
-
 def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: list[float]) -> bool:
     """Whether these elements of an output are right."""
     tensor, expected = desc.values["OutputTensor"], engine.run(desc, inputs)["OutputTensor"]
@@ -434,42 +253,11 @@ def test_an_odd_order_of_negative_elements_takes_their_sizes_or_their_powers(ord
         assert not passes(desc, inputs, [wrong])
 
 
-def test_only_the_root_of_a_negative_sum_may_be_nan() -> None:
-    x = np.array([[[[3, -2], [0, 0]]]], np.float32)
-    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=3)
-    assert [passes(desc, inputs, [of]) for of in (35 ** (1 / 3), 19 ** (1 / 3), NAN)] == [True, True, False]
-    desc, inputs = built("LP_POOLING", np.abs(x), (1, 1, 1, 1), **PLAIN, P=3)
-    assert [passes(desc, inputs, [of]) for of in (35 ** (1 / 3), 19 ** (1 / 3))] == [True, False]
-    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=2)
-    assert [passes(desc, inputs, [of]) for of in (13**0.5, 5**0.5)] == [True, False]
-
-
 def test_powers_that_cancel_may_have_any_root_that_their_error_allows() -> None:
     x = np.array([[[[0.7, -0.7], [1e-3, 0]]]], np.float32)
     desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=3)
     assert passes(desc, inputs, [1e-3])
     assert not passes(desc, inputs, [0.3])
-
-
-@pytest.mark.parametrize("name", ["AVERAGE_POOLING", "AVERAGE_POOLING1"])
-def test_a_window_beyond_the_end_may_count_the_elements_up_to_there(name: str) -> None:
-    fields = PLAIN | {"WindowSize": [1, 4], "Strides": [1, 3], "EndPadding": [0, 1], "IncludePadding": True}
-    fields |= {"Dilations": [1, 1]} if name.endswith("1") else {}
-    x = np.array([[[[1, 2, 3, 6, 6]]]], np.float32)  # the second window has 6, 6, one element of padding and one beyond
-    desc, inputs = built(name, x, (1, 1, 1, 2), **fields)
-    assert [passes(desc, inputs, [3, of]) for of in (3, 4, 6, 3.5)] == [True, True, False, False]
-    assert [passes(desc, inputs, [of, 3]) for of in (4, 6)] == [False, False]
-
-
-@pytest.mark.parametrize("order", [7, 8, 9, 100])
-def test_a_high_power_neither_overflows_nor_vanishes(order: int) -> None:
-    """Of one element the norm is that element, and of 2 * 2 equal ones 4^(1 / P) times as large."""
-    large, small = 2.0**127, 2.0**-149
-    x = [[[[large, large / 8, 0, 0, small, 0], [0, 0, large / 8, large / 8, 0, 0]]]]
-    found = results("LP_POOLING", np.array(x, np.float32), (1, 1, 1, 3), **PLAIN, P=order)
-    mixed = large * float(mpmath.power(1 + mpmath.mpf(8) ** -order, 1 / mpmath.mpf(order)))
-    pair = large / 8 * float(mpmath.power(2, 1 / mpmath.mpf(order)))
-    assert found == {"OutputTensor": [float(np.float32(mixed)), float(np.float32(pair)), small]}
 
 
 def test_a_high_power_of_a_large_window_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from drawn_descs import OF_WINDOWS, draws
-from elements import misrounded, refused
+from elements import refused
 from made_descs import Made, built, tensor
 
 from dmlcheck.descs.records import OperatorDesc
@@ -24,7 +24,6 @@ Array = np.ndarray[Any, Any]
 
 INF, NAN = math.inf, math.nan
 HALF = Fraction(1, 2)
-NAMES = ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3")
 
 
 def resamplings(operator: str, count: int = 80) -> Iterator[Made]:
@@ -113,39 +112,6 @@ def right(desc: OperatorDesc, x: Array) -> Array:
     return linear(desc, x).astype(np.float64)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("block", [5, 1 << 16])
-@pytest.mark.parametrize("operator", NAMES)
-def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cut, "BLOCK", block)
-    for desc, inputs in resamplings(operator):
-        found, x = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"]
-        expected = right(desc, x)
-        assert found.undefined is None
-        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
-            assert (found.values == expected).all(), (desc, x)
-        elif x.dtype.kind == "f":
-            assert not misrounded(found.values, expected).any(), (desc, x)
-        else:
-            assert (np.abs(found.values - np.trunc(expected)) <= (np.abs(expected - np.rint(expected)) < 1e-9)).all(), (
-                desc,
-                x,
-            )
-
-
-@pytest.mark.slow
-def test_a_larger_image_has_its_elements_in_blocks() -> None:
-    for desc, inputs in resamplings("UPSAMPLE_2D"):
-        found, x, size = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"], desc.values["ScaleSize"]
-        larger = x.repeat(size.Height, -2).repeat(size.Width, -1)
-        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR" or size == (1, 1):
-            assert found.undefined is None
-            assert (found.values == larger).all()
-        else:
-            assert found.undefined is not None
-            assert found.undefined.all()
-
-
 # ---- properties
 
 
@@ -154,62 +120,7 @@ def run(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> Array:
     return found
 
 
-def test_the_versions_agree() -> None:
-    x = np.random.default_rng(2).normal(size=(2, 5, 4)).astype(np.float32)
-    centres = {"InputPixelOffsets": [0.5] * 3, "OutputPixelOffsets": [-0.5] * 3}
-    for scales in ([1, 0.5, 1.5], [2, 0.3, 1]):
-        for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
-            fields = {"InterpolationMode": mode, "Scales": scales}
-            one = run("RESAMPLE", x, (3, 4, 5), **fields)
-            assert (run("RESAMPLE1", x, (3, 4, 5), **fields, **centres) == one).all()
-            lower = {
-                "InputPixelOffsets": [0.0 if mode == "NEAREST_NEIGHBOR" else 0.5] * 3,
-                "RoundingDirection": "DECREASING",
-            }
-            two = run("RESAMPLE2", x, (3, 4, 5), **fields, **(centres | lower))
-            assert (two == one).all()
-            assert (run("RESAMPLE3", x, (3, 4, 5), **fields, **(centres | lower), Antialiased=False) == one).all()
-
-
 # ---- what is undefined
-
-
-def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> list[Any]:
-    """Return the output as a flat list, None for the elements that are undefined."""
-    found = engine.evaluate(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
-    marks = np.zeros(found.values.shape, bool) if found.undefined is None else found.undefined
-    return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
-
-
-@pytest.mark.parametrize("offset", [INF, NAN])
-@pytest.mark.parametrize("name", ["InputPixelOffsets", "OutputPixelOffsets"])
-def test_an_offset_that_is_not_finite_makes_all_undefined(name: str, offset: float) -> None:
-    offsets = {"InputPixelOffsets": [0], "OutputPixelOffsets": [0]} | {name: [offset]}
-    assert results("RESAMPLE1", [1, 2], (2,), InterpolationMode="LINEAR", Scales=[1], **offsets) == [None] * 2
-
-
-@pytest.mark.parametrize(
-    ("mode", "scales", "is_antialiased", "is_undefined"),
-    [
-        ("LINEAR", [1, 0.5], True, False),
-        ("LINEAR", [1, 0.49], True, True),
-        ("LINEAR", [1, 0.49], False, False),
-        ("NEAREST_NEIGHBOR", [1, 0.49], True, False),
-        ("LINEAR", [3, 2], True, False),
-    ],
-)
-def test_a_filter_makes_all_undefined(mode: str, scales: list[float], is_antialiased: bool, is_undefined: bool) -> None:
-    fields = {"InputPixelOffsets": [0.5] * 2, "OutputPixelOffsets": [-0.5] * 2, "RoundingDirection": "INCREASING"}
-    found = results(
-        "RESAMPLE3",
-        np.ones((4, 4)),
-        (4, 2),
-        InterpolationMode=mode,
-        Scales=scales,
-        Antialiased=is_antialiased,
-        **fields,
-    )
-    assert found == [None if is_undefined else 1] * 8
 
 
 # ---- bounds
@@ -398,20 +309,6 @@ def test_elements_that_no_place_reads_get_nothing_in_parts_too(mode: str, monkey
         100: pytest.approx(2, abs=1e-4),
         200: pytest.approx(4, abs=1e-4),
     }
-
-
-@pytest.mark.parametrize("changed", [{"InputPixelOffsets": [0, INF]}, {"OutputPixelOffsets": [NAN, 0]}])
-def test_no_coordinates_make_a_gradient_undefined(changed: dict[str, Any]) -> None:
-    fields = {
-        "Scales": [1, 1],
-        "InputPixelOffsets": [0, 0],
-        "OutputPixelOffsets": [0, 0],
-        "InterpolationMode": "LINEAR",
-    }
-    made = returning("RESAMPLE_GRAD", np.ones((2, 2), np.float32), (2, 2), **(fields | changed))
-    found = engine.evaluate(*made)["OutputGradientTensor"]
-    assert found.undefined is not None
-    assert found.undefined.all()
 
 
 def returned_bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:

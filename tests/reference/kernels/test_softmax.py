@@ -108,16 +108,6 @@ def test_the_results_of_groups_are_the_mathematical_ones(operator: str, is_log: 
     assert count > 400
 
 
-@pytest.mark.parametrize("shape", [(9,), (4, 6), (1, 1, 4, 6), (1, 1, 1, 1, 1, 5, 3), (1, 1, 1, 7)])
-@pytest.mark.parametrize("data_type", TYPES)
-@pytest.mark.parametrize(("operator", "is_log"), OPERATORS)
-def test_without_axes_the_rows_are_those_of_the_last_dimension(
-    operator: str, is_log: bool, data_type: str, shape: tuple[int, ...]
-) -> None:
-    tensor = np.linspace(-7, 9, math.prod(shape)).reshape(shape).astype(TYPES[data_type])
-    assert not misrounded(computed(operator, tensor), right(tensor, (len(shape) - 1,), is_log)).any()
-
-
 # ---- bounds
 
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from installed import described
 
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.tiling import elements
 from dmlcheck.reference.tiling.plan import tiles_of
 
@@ -24,7 +26,7 @@ def test_runs_of_elements_have_the_same_places_of_all_tensors(monkeypatch: pytes
     desc, inputs = adding(2, 6)
     tiles = list(tiles_of(desc, inputs))
     assert [tile.where for tile in tiles] == [(row, slice(start, start + 4)) for row in range(2) for start in (0, 4)]
-    assert [x.tolist() for x in tiles[3].operands] == [[10, 11], [6, 6]]
+    assert [x.tolist() for x in tiles[3].operands] == [[10, 11], [6]]
 
 
 def test_what_is_moved_only_makes_tiles_of_as_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +35,22 @@ def test_what_is_moved_only_makes_tiles_of_as_many_bytes(monkeypatch: pytest.Mon
     desc = described("ELEMENT_WISE_ABS", InputTensor=tensor, OutputTensor=tensor)
     tiles = list(tiles_of(desc, {"InputTensor": np.ones(16, np.float32)}))
     assert [tile.is_exact for tile in tiles] == [True, True]
+
+
+@pytest.mark.parametrize(
+    "is_asked", [lambda places: places >= 0, lambda places: places % 2 == 0, lambda places: places == 5]
+)
+def test_bounds_are_the_same_whether_or_not_elements_repeat(is_asked: Any) -> None:
+    desc, inputs = adding(3, 4)
+    asked = {"OutputTensor": is_asked(np.arange(12).reshape(3, 4))}
+    whole = {**inputs, "BTensor": np.repeat(inputs["BTensor"], 4, axis=1)}
+    ((_, at, found),) = bounds(desc, inputs, asked)
+    ((_, places, expected),) = bounds(desc, whole, asked)
+    assert at.tolist() == places.tolist() == np.flatnonzero(asked["OutputTensor"]).tolist()
+    assert (found.value.tolist(), found.radius.tolist()) == (expected.value.tolist(), expected.radius.tolist())
+
+
+def test_where_all_tensors_repeat_their_elements_the_result_is_whole() -> None:
+    desc, inputs = adding(2, 3)
+    same = {name: np.broadcast_to(x[:, :1], (2, 3)) for name, x in inputs.items()}
+    assert engine.evaluate(desc, same)["OutputTensor"].values.tolist() == [[0, 0, 0], [6, 6, 6]]

@@ -234,31 +234,7 @@ def test_a_constant_value_comes_out_whatever_the_weights_are() -> None:
     assert (output(made._replace(value=np.full_like(made.value, 0.1))) == np.float32(0.1)).all()
 
 
-def test_lengths_of_0_let_each_query_have_the_keys_up_to_its_own() -> None:
-    generator = np.random.default_rng(5)
-    x = generator.normal(size=(2, 3, 4)).astype(np.float32)
-    made = Attention(x, x[:, :, :2], x[:, :, 2:], 2, 1, "separate")
-    below = np.broadcast_to(np.tril(np.ones((3, 3), np.int32)), (2, 2, 3, 3)).copy()
-    expected = output(made._replace(mask=below, mask_type="BOOLEAN"), "MULTIHEAD_ATTENTION1")
-    desc, inputs = built("MULTIHEAD_ATTENTION1", made, PastSequenceLengthsTensor={"DataType": "INT32", "Sizes": [2]})
-    found = engine.run(desc, {**inputs, "PastSequenceLengthsTensor": np.zeros(2, np.int32)})
-    assert np.array_equal(found["OutputTensor"], expected)
-
-
 # ---- what is undefined
-
-
-def marks(operator: str, made: Attention, **fields: Any) -> list[Any]:
-    """Return what is undefined of each output: all, none, or which."""
-    desc, inputs = built(operator, made, **fields)
-    found = engine.evaluate(desc, inputs)
-    given = bounds_of(desc, inputs)
-    result: list[Any] = []
-    for label, own in found.items():
-        mark = np.zeros(own.values.shape, bool) if own.undefined is None else own.undefined
-        assert np.array_equal(given[label].undefined, mark.reshape(-1))
-        result.append(mark if mark.any() and not mark.all() else bool(mark.any()))
-    return result
 
 
 def bounds_of(
@@ -310,12 +286,6 @@ def test_an_implementation_may_keep_masked_products_in_float16() -> None:
     assert made.value is not None
     scores[0] = made.value[0].astype(np.float64).mean(0)
     assert accepted(made, scores).all()
-
-
-def test_masks_of_which_the_page_says_nothing_make_the_output_undefined() -> None:
-    fields = {"MaskType": "KEY_QUERY_SEQUENCE_LENGTH_START_END", "MaskTensor": {"DataType": "INT32", "Sizes": [8]}}
-    made = simple(mask=np.ones((1, 8), np.int32), mask_type="KEY_SEQUENCE_LENGTH")
-    assert marks("MULTIHEAD_ATTENTION", made, **fields) == [True, False, False]
 
 
 @pytest.mark.parametrize("filter_value", [-2.0, 0.0])
@@ -498,21 +468,3 @@ def test_masks_and_positions_share_the_memory_of_the_scores() -> None:
     desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
     assert (engine.run(desc, inputs)["OutputTensor"] == 1).all()
     assert peak(desc, inputs) < 32 << 20
-
-
-@pytest.mark.parametrize("operator", ATTENTION)
-@pytest.mark.parametrize("name", ["MaskTensor", "RelativePositionBiasTensor", "PastKeyTensor", "QueryTensor"])
-def test_sizes_other_than_1_before_the_last_dimensions_make_all_undefined(operator: str, name: str) -> None:
-    """Some of these descs are valid, as where no sizes follow for the heads of the past."""
-    generator = np.random.default_rng(6)
-    past = np.ones((2, 2, 3, 2), np.float32)
-    count = 7 if name == "PastKeyTensor" else 4
-    made = simple(mask=np.ones((2, 2, 3, count), np.int32), mask_type="BOOLEAN")
-    if name == "PastKeyTensor":
-        made = made._replace(past_key=past, past_value=past)
-    made = made._replace(position=generator.normal(size=(2, 2, 3, count)).astype(np.float32))
-    desc, inputs = built(operator, made, present=False)
-    for count in (1, 2):
-        given = {**inputs, name: np.stack([inputs[name]] * count)}
-        found = engine.evaluate(desc, given)["OutputTensor"]
-        assert (found.undefined is not None and bool(found.undefined.all())) == (count == 2)

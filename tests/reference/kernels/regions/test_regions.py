@@ -194,83 +194,6 @@ def ways(*args: Any, **fields: Any) -> list[set[float]]:
     return [set(each) for each in zip(*(way.value.tolist() for way in (given, *given.others)), strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("x", "expected"),
-    [(-1.25, {7}), (-1, {1, 7}), (-0.75, {1}), (0, {1}), (0.5, {1.5}), (4, {5}), (4.75, {5}), (5, {5, 7}), (5.25, {7})],
-)
-def test_up_to_one_element_beyond_the_edges_is_what_is_at_them(x: float, expected: set[float]) -> None:
-    image = [[[[1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]]]
-    assert ways([x + 0.5, 0.5, x + 0.5, 1], (1, 1), image, OutOfBoundsInputValue=7) == [expected]
-    turned = np.array(image).swapaxes(2, 3)
-    assert ways([0.5, x + 0.5, 1, x + 0.5], (1, 1), turned, OutOfBoundsInputValue=7) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("x", "expected"),
-    [
-        (-1.25, {7}),
-        (-0.25, {1}),
-        (0, {1}),
-        (0.4375, {1}),
-        (0.5, {2}),
-        (1.5, {3}),
-        (0.5625, {2}),
-        (4, {5}),
-        (4.25, {5}),
-        (5.25, {7}),
-    ],
-)
-def test_of_halves_the_higher_is_the_nearest_element_and_beside_the_edges_that_of_the_edge(
-    x: float, expected: set[float]
-) -> None:
-    fields = {"OutOfBoundsInputValue": 7, "InterpolationMode": "NEAREST_NEIGHBOR"}
-    assert ways([x + 0.5, 0.5, x + 0.5, 0.5], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [expected]
-    assert ways([x + 0.5, 9, x + 0.5, 9], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [{7}]
-
-
-@pytest.mark.parametrize(
-    ("region", "least", "most", "is_undefined"),
-    [
-        ([0, 0, 4, 4], 1, 4, False),
-        ([0, 0, 3, 4], 1, 4, True),
-        ([0, 0, 4, 3], 1, 4, True),
-        ([0, 0, 3, 3], 2, 4, False),
-        ([0, 0, 3, 3], 1, 1, False),
-        ([4, 4, 0, 0], 1, 4, True),
-        ([4, 4, 0, 0], 2, 4, False),
-        ([4, 4, 0, 0], 2, 2, False),
-        ([0, 0, NAN, 4], 1, 1, True),
-        ([0, -INF, 4, 4], 1, 1, True),
-    ],
-)
-def test_a_number_of_samples_that_is_not_known_makes_a_region_undefined(
-    region: list[float], least: int, most: int, is_undefined: bool
-) -> None:
-    found = results([region, [1, 1, 3, 3]], (2, 2), MinimumSamplesPerOutput=least, MaximumSamplesPerOutput=most)
-    assert all((one is None) == is_undefined for one in found[:4])
-    assert None not in found[4:]
-
-
-def test_a_quotient_whose_rounding_may_make_it_another_number_is_undefined() -> None:
-    samples = {"MinimumSamplesPerOutput": 1, "MaximumSamplesPerOutput": 9}
-    x = np.ones((1, 1, 9, 9))
-    assert None not in results([0, 0, 4, 4], (2, 2), x, **samples)
-    assert None in results([0, 0, 6, 6], (3, 3), x, **samples)  # 6 / 3 in FLOAT32 may be a little more than 2
-
-
-def test_with_aligned_corners_what_is_beyond_the_edges_is_outside_and_a_single_sample_is_undefined() -> None:
-    corners = {"InputPixelOffset": 0, "OutputPixelOffset": 0, "AlignRegionsToCorners": True}
-    assert ways([-0.5, 0, 2.5, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [{0}, {2}, {3.5}] * 2
-    assert ways([0, 0, 8, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [{1}, {0}, {0}] * 2
-    assert results([1, 0, 2, 0], (1, 4), [[[[1, 2, 3, 4]]]], **corners) == [None] * 4
-
-
-def test_only_a_nan_among_the_samples_makes_their_maximum_undefined() -> None:
-    samples = {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2, "ReductionFunction": "MAX"}
-    image = [[[[NAN, 1, 5, 2, 3], [1, 1, 5, 2, 3]]]]
-    assert results([[0.5, 0.75, 1, 1.25], [2, 0.75, 3, 1.25]], (1, 1), image, **samples) == [None, 4.25]
-
-
 # ---- bounds
 
 
@@ -494,27 +417,6 @@ def test_offsets_may_have_changed_their_roles() -> None:
 
 
 LARGEST = {"ReductionFunction": "MAX", "MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
-
-
-@pytest.mark.parametrize(
-    ("x", "expected", "is_undefined"),
-    [
-        # samples at 1.5 and 2.5 of two rows: the averages of elements 1 and 2, and of 2 and 3
-        ([0, 1, 5, 2, 0], [0, 0, 4, 4, 0], []),
-        ([0, 3, 5, 2, 0], [0, 4, 4, 0, 0], []),
-        ([0, 2, 5, 2, 0], None, [1, 2, 3]),
-        ([0, NAN, 5, 2, 0], None, [1, 2, 3]),
-        ([9, 1, 5, 2, INF], [0, 0, 4, 4, 0], []),
-    ],
-)
-def test_the_largest_sample_gets_all_of_the_gradient_and_equal_ones_make_it_undefined(
-    x: list[float], expected: list[float] | None, is_undefined: list[int]
-) -> None:
-    image = [[[x, [-100] * 5]]]
-    made = returned([1.5, 0, 3.5, 1], [[[[8]]]], image, "OutputGradient", **LARGEST, **dict.fromkeys(EQUAL, 0))
-    found = engine.evaluate(*made)["OutputGradientTensor"]
-    assert np.flatnonzero(marked(found)[0, 0, 0]).tolist() == is_undefined
-    assert expected is None or found.values[0, 0].tolist() == [expected, [0] * 5]
 
 
 def test_an_infinite_sample_is_the_largest_of_balls_too() -> None:
