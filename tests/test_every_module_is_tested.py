@@ -12,13 +12,11 @@ TESTS = Path(__file__).parent
 ELSEWHERE = {
     "__init__.py": "test_api.py",
     "__main__.py": "test_main.py",
-    "cli/case_files.py": "cli/test_coverage.py",
     "formats/dxdispatch/model.py": "formats/dxdispatch/test_memory.py",
     **{
         f"onnx/export/{name}.py": "reference/test_crosscheck.py"  # which compares the values of all exported operators
-        for name in ("fills_and_diagonals", "matrix_products", "moved_elements", "quantized_operators", "reduction")
+        for name in ("matrix_products", "moved_elements")
     },
-    "onnx/operators/fills_and_diagonals.py": "onnx/test_importer.py",
     "onnx/export/records.py": "onnx/test_proto.py",
     "reference/tiling/request.py": "reference/test_engine.py",
 }

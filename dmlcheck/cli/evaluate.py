@@ -1,7 +1,5 @@
 """`dmlcheck eval`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import repeat

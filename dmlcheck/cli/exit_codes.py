@@ -1,7 +1,5 @@
 """The exit codes and their meanings."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

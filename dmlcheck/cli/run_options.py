@@ -1,7 +1,5 @@
 """The types of `run`'s options: numbers of processes, shards, times."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -92,7 +90,6 @@ class Number(click.FloatRange):
     name = "number"
 
     def __init__(self, most: float | None = None) -> None:
-        """Take numbers up to `most`."""
         super().__init__(min=0, max=most)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

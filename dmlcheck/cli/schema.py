@@ -1,7 +1,5 @@
 """`dmlcheck schema`."""
 
-from __future__ import annotations
-
 import click
 
 from dmlcheck.cli.console import write, write_json

@@ -1,7 +1,5 @@
 """`dmlcheck selfcheck`."""
 
-from __future__ import annotations
-
 import sys
 
 import click

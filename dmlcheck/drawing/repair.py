@@ -1,7 +1,5 @@
 """Repairs a desc by the claims of findings: a claim says which values its field may have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
@@ -104,7 +102,6 @@ _WIDEST = 64  # numbers of a range that are drawn from
 
 
 def _at(raw: Any, path: Path) -> Any:
-    """Return the value at a path, or None if there is none."""
     for step in path:
         if isinstance(raw, dict):
             raw = raw.get(step)

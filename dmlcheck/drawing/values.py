@@ -6,8 +6,6 @@ Further styles are `10` and `100`, `cancelling`, with pairs of numbers whose sum
 pattern of bits is as likely.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +14,7 @@ import numpy as np
 
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.drawing.fitted import consistent
-from dmlcheck.drawing.sound import is_sound
+from dmlcheck.drawing.fitted import consistent, is_sound
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.rows import MARK
 from dmlcheck.specs.names import NEWEST_LEVEL

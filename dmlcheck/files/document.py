@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Diagnostic, Finding
@@ -58,13 +60,13 @@ class Document:
     cases); all others need a second parse, made when one is asked for.
     """
 
-    def __init__(self, name: str, text: str, tree: Callable[[], SyntaxNode | None] = lambda: None) -> None:
+    def __init__(self, name: str, text: str, nodes: Callable[[int], TreeBuilder] = lambda _: TreeBuilder()) -> None:
         self.name = name
         self.text = text
         self.value: Any = None
         self.problems: list[Diagnostic] = []
         self.item_lines: dict[int, list[Position]] = {}
-        self._make_tree = tree
+        self._nodes = nodes
         self._root: SyntaxNode | None = None
         self._starts: list[int] | None = None
         self._last_line = (0, "")
@@ -135,8 +137,15 @@ class Document:
     def tree(self) -> SyntaxNode | None:
         """Return the file as nodes, or None if it has no value."""
         if self._root is None and self.value is not None:
-            self._root = self._make_tree()
+            self._root = self._nodes(sys.maxsize).root
         return self._root
+
+    def duplicates(self, count: int) -> Iterator[Diagnostic]:
+        """Yield the diagnostics of the first duplicate keys, each with the line where its mapping has the key first."""
+        for key, first in islice(self._nodes(count).repeated, count):
+            params = {"key": key.content, "first": first.at.line}
+            finding = Finding("duplicate-key", (), params, help="remove one of the two")
+            yield diagnostic_at(finding, self.name, key.at)
 
     def refuse(self, message: str, at: Position | None, help: str | None = None, rule: str = "yaml-syntax") -> None:
         """Mark the document as unreadable: no value, and a problem with the message and its place, if it has one."""
@@ -153,13 +162,6 @@ class ReadError(Exception):
         self.position = position
         self.help = help
         self.rule = rule
-
-
-def duplicate(name: str, key: str, at: Position, first: int) -> Diagnostic:
-    """Return the diagnostic of a duplicate key; its mapping has the key first on line `first`."""
-    return diagnostic_at(
-        Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two"), name, at
-    )
 
 
 def diagnostic_at(finding: Finding, file: str, at: Position, prefix: Path = ()) -> Diagnostic:
@@ -196,6 +198,7 @@ class TreeBuilder:
         self._outermost: list[SyntaxNode] = []
         self._open: list[tuple[Any, Any]] = [(self._outermost, None)]
         self._keys: list[SyntaxNode | None] = [None]  # of each open mapping, the key whose value comes next
+        self.repeated: list[tuple[SyntaxNode, SyntaxNode]] = []  # each duplicate key with the first of its mapping
 
     @property
     def root(self) -> SyntaxNode | None:
@@ -220,6 +223,8 @@ class TreeBuilder:
             content.append(node)
         elif key is None:
             self._keys[-1] = node
+            if node.content in content:
+                self.repeated.append((node, content[node.content][0]))
         else:
             content.setdefault(key.content, (key, node))
             self._keys[-1] = None

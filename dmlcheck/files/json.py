@@ -1,15 +1,11 @@
 """JSON files as plain values, with the comments and trailing commas that DxDispatch allows."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
-from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.files.document import Document, Position, ReadError, SyntaxNode, TreeBuilder, duplicate
+from dmlcheck.files.document import Document, Position, ReadError, SyntaxNode, TreeBuilder
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -34,7 +30,7 @@ _NO_LINE_END = re.compile(r"[^\r\n]")
 
 def parse_json(name: str, text: str) -> Document:
     """Parse JSON; a duplicate key is a problem, and the value keeps the first of each."""
-    document = Document(name, text, lambda: _tree(document))
+    document = Document(name, text, lambda most: _nodes(document, most))
     has_duplicates = False
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -55,7 +51,7 @@ def parse_json(name: str, text: str) -> Document:
         document.refuse(str(error), error.position, error.help, error.rule)
     else:
         if has_duplicates:
-            document.problems.extend(islice(_duplicates(document), MAX_DUPLICATES))
+            document.problems.extend(document.duplicates(MAX_DUPLICATES))
     return document
 
 
@@ -132,8 +128,8 @@ def _check_word(document: Document, token: str, index: int) -> None:
 # ---- positions
 
 
-def _tree(document: Document) -> SyntaxNode | None:
-    """Return valid JSON as nodes, as of YAML."""
+def _nodes(document: Document, most: int) -> TreeBuilder:
+    """Return valid JSON as nodes, as of YAML, up to a number of duplicate keys."""
     nodes = TreeBuilder()
     for match in _TOKEN.finditer(document.text):
         token = match.group()
@@ -148,31 +144,12 @@ def _tree(document: Document) -> SyntaxNode | None:
             is_text = token[0] == '"'
             at = _at(document, *match.span())
             nodes.add(SyntaxNode(json.loads(token) if is_text else token, at, is_plain=not is_text))
-    return nodes.root
+        if len(nodes.repeated) == most:
+            break
+    return nodes
 
 
 def _at(document: Document, start: int, end: int) -> Position:
     """Return the place of a stretch of the text, with its width where it is on one line."""
     first, last = document.place(start), document.place(end)
     return first._replace(width=last.column - first.column) if first.line == last.line else first
-
-
-def _duplicates(document: Document) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each repeated key, in order."""
-    opened: list[dict[str, int] | None] = []  # of open brackets: the lines of a mapping's keys, None for a list
-    is_key = False
-    for match in _TOKEN.finditer(document.text):
-        token = match.group()
-        first = token[0]
-        if first in "{[":
-            opened.append({} if first == "{" else None)
-        elif first in "}]":
-            opened.pop()
-        elif is_key and first == '"' and opened and (lines := opened[-1]) is not None:
-            at = _at(document, *match.span())
-            key = json.loads(token)
-            if key in lines:
-                yield duplicate(document.name, key, at, lines[key])
-            lines.setdefault(key, at.line)
-        if first != "/":
-            is_key = first in "{,"

@@ -1,14 +1,11 @@
 """A parser for all of YAML that dmlcheck reads, on libyaml's events, with errors for everything else."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import yaml
 
-from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.files.document import Document, Overflow, Position, ReadError, SyntaxNode, TreeBuilder, duplicate
+from dmlcheck.files.document import Document, Overflow, Position, ReadError, SyntaxNode, TreeBuilder
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DUPLICATES,
@@ -27,21 +24,12 @@ except ImportError as error:  # pragma: no cover - PyYAML's wheels all carry lib
     raise ImportError(message) from error
 
 
-class Repeated(NamedTuple):
-    """A duplicate key: the start of its mapping, the key, and the position of the duplicate."""
-
-    mapping: int
-    key: str
-    offset: int
-    at: Position
-
-
 class Parsed(NamedTuple):
-    """The result of parsing a file: its value, the positions of list items, duplicate keys, and the error."""
+    """The result of parsing a file: its value, the positions of list items, the number of duplicate keys, the error."""
 
     value: Any
     item_lines: dict[int, list[Position]]
-    repeated: list[Repeated]
+    repeated: int
     refused: ReadError | None = None
 
 
@@ -106,7 +94,7 @@ class _Values:
         self.anchors: dict[str, _Anchored] = {}
         self.count = 0
         self.item_lines: dict[int, list[Position]] = {}
-        self.repeated: list[Repeated] = []
+        self.repeated = 0
         self.plain: dict[str, Any] = {}
 
     @property
@@ -140,9 +128,7 @@ class _Values:
             if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
                 raise _bad_tag(event)
             innermost.key = event.value
-            if event.value in innermost.parts and len(self.repeated) < MAX_DUPLICATES:
-                mapping = innermost.start.start_mark.index
-                self.repeated.append(Repeated(mapping, event.value, event.start_mark.index, place_of(event, event)))
+            self.repeated += event.value in innermost.parts and self.repeated < MAX_DUPLICATES
             return
         value = event.value
         if event.tag is not None:
@@ -286,18 +272,18 @@ _HELP = {
 }
 
 
-# ---- the syntax tree, and duplicate keys: a second parse, made when a position is asked for
+# ---- the syntax tree: a second parse, made when a position is asked for, or a key is a duplicate
 
 
-def tree(text: str) -> SyntaxNode | None:
-    """Return the syntax tree of a file that was read without errors.
+def nodes_of(text: str, most: int) -> TreeBuilder:
+    """Return the nodes of a file that was read without errors, up to a number of duplicate keys.
 
     An alias is the node of its anchor; an anchor may be set again.
     """
     nodes = TreeBuilder()
     anchors: dict[str | None, SyntaxNode] = {}
     next_event = events(text)
-    while type(event := next_event()) is not yaml.StreamEndEvent:
+    while len(nodes.repeated) < most and type(event := next_event()) is not yaml.StreamEndEvent:
         kind = type(event)
         if kind is yaml.ScalarEvent:
             node = anchors[event.anchor] = SyntaxNode(event.value, place_of(event, event), event.style == "")
@@ -310,35 +296,4 @@ def tree(text: str) -> SyntaxNode | None:
             nodes.add(node)
         elif kind is yaml.AliasEvent:
             nodes.add(anchors[event.anchor])
-    return nodes.root
-
-
-def duplicates(name: str, text: str, repeated: list[Repeated]) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each duplicate key, with the line of the first one."""
-    if not repeated:
-        return
-    wanted = {found.mapping for found in repeated}
-    first: dict[tuple[int, str], int] = {}
-    for mapping, key, line in _keys(text, repeated[-1].offset):
-        if mapping in wanted:
-            first.setdefault((mapping, key), line)
-    for found in repeated:
-        yield duplicate(name, found.key, found.at, first[found.mapping, found.key])
-
-
-def _keys(text: str, end: int) -> Iterator[tuple[int, str, int]]:
-    """Yield every key before a character index: where its mapping starts, its text and its line."""
-    next_event = events(text)
-    mappings: list[int] = []  # of open parts: where a mapping starts, -1 for a list
-    is_key = False
-    while (event := next_event()).start_mark.index < end:
-        kind = type(event)
-        if kind is yaml.ScalarEvent and is_key:
-            yield mappings[-1], event.value, event.start_mark.line + 1
-            is_key = False
-            continue
-        if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            mappings.append(event.start_mark.index if kind is yaml.MappingStartEvent else -1)
-        elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            mappings.pop()
-        is_key = bool(mappings) and mappings[-1] >= 0
+    return nodes

@@ -1,7 +1,5 @@
 """Regular files, opened without blocking: pipes and devices, which may never end, are errors."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

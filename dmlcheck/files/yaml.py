@@ -1,7 +1,5 @@
 """YAML 1.2 and JSON files as plain values, read strictly."""
 
-from __future__ import annotations
-
 import os
 
 from dmlcheck.files.document import Document
@@ -56,9 +54,9 @@ def parse(data: bytes, name: str, *, is_json: bool | None = None) -> Document:
 def _parse_yaml(name: str, text: str) -> Document:
     from dmlcheck.files import libyaml
 
-    document = Document(name, text, lambda: libyaml.tree(text))
+    document = Document(name, text, lambda most: libyaml.nodes_of(text, most))
     document.value, document.item_lines, repeated, refused = libyaml.parse(document)
-    document.problems.extend(libyaml.duplicates(document.name, document.text, repeated))
+    document.problems.extend(document.duplicates(repeated))
     if refused is not None:
         document.refuse(str(refused), document.inside(refused.position), refused.help, refused.rule)
     return document

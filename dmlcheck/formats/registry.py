@@ -1,7 +1,5 @@
 """The formats of files: how each is recognised, and the functions that commands use for its files."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -132,7 +130,7 @@ FORMATS = (
         (".bin",),
         validated="dmlcheck.models.graphs:validated_file",
         evaluated="dmlcheck.models.graph_values:evaluated_graph",
-        imported={"graph": "dmlcheck.formats.dml_graph.importer:import_"},
+        imported={"graph": "dmlcheck.formats.dml_graph.graph:import_"},
         options={"eval": ("--inputs",)},
     ),
     Format(

@@ -1,7 +1,5 @@
 """The files of findings: a case each, whose outputs are the reference's, and which the implementation fails."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -12,8 +10,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import Place, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.reducing import Failing, Taken
+from dmlcheck.fuzzing.trials import FailureKind, TrialAnswer
 from dmlcheck.reference import engine
 from dmlcheck.running.expectations import Expectations, names_of
 from dmlcheck.specs.names import NEWEST_LEVEL

@@ -304,7 +304,6 @@ class _Files:
         return paths
 
     def save(self, part: TensorPart, values: Array) -> str:
-        """Write one tensor."""
         path = self.path(part)
         stored = values if part.tensor.strides is None else laid_out(part.tensor, values)
         np.save(path, np.asarray(stored, order="C"), allow_pickle=False)
@@ -321,7 +320,6 @@ class _Files:
         return {part.label: self.load(part, path) for part, path in self.outputs}
 
     def load(self, part: TensorPart, path: str) -> Array:
-        """Read one output."""
         tensor = part.tensor
         full, problem = find(self.folder, os.path.basename(path))
         if problem is not None:

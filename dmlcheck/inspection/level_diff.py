@@ -1,7 +1,5 @@
 """Differences between feature levels: everything that a higher level accepts and a lower one does not, by operator."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -38,7 +36,6 @@ class OperatorChange(NamedTuple):
     taken: tuple[Constraint | TakenValues, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is any difference."""
         return self.is_new or self.is_of_level or bool(self.taken)
 
     @property

@@ -19,12 +19,12 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import exporter, metadata
-from dmlcheck.onnx.descs.case import case_of
+from dmlcheck.onnx.descs.graph import case_of
 from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
-from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.builder import build
 from dmlcheck.onnx.export.records import Inexpressible
+from dmlcheck.onnx.exporter import model_proto
 from dmlcheck.onnx.operators.table import exact_steps
-from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import (
     DOMAINS,
     Unreadable,
@@ -174,9 +174,6 @@ def foreign_case(test: BackendTest, source: str) -> Written:
         raise Unmapped(f"its {node.type} does not go with its values: {first_line(error)}") from None
 
 
-# ---- the node
-
-
 def _only_node(test: BackendTest) -> OnnxNode:
     """Return the only operator of a model with its attributes, by default the schema's."""
     constants, nodes = _apart(test.model.graph)
@@ -209,9 +206,6 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
         else:
             values[node.output[0]] = constant(given, node.output[0])
     return values, nodes
-
-
-# ---- the case
 
 
 # ---- ONNX's backend tests on disk: a model, and the values in the folders test_data_set_* next to it

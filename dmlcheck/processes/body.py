@@ -3,8 +3,6 @@
 Little is imported here, since the process of DirectML's library has nothing else.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """A failed case as text: all that is needed to correct the case or the implementation; problems for other programs."""
 
-from __future__ import annotations
-
 import os
 import posixpath
 import re
@@ -12,12 +10,11 @@ from dmlcheck.diagnostics.record import ERROR, NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.formats.find import inputs_file_of, located, real_path
 from dmlcheck.reports.accuracy import INACCURATE, UNLIKELY, UNLIMITED, drifts, near_bounds
-from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text, shown_result
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, CaseResult
 from dmlcheck.running.settings import EXPECTED_WITHIN
 from dmlcheck.specs.load import full_name

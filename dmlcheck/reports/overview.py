@@ -1,7 +1,5 @@
 """The overview at the end of a run: a table by operator, the accuracy of outputs, and why cases were skipped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """Reading dmlcheck-report/1 files back: heads, outcomes, and whole results."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """SARIF 2.1.0, as code scanning reads it: of a run, and of validated descs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -134,7 +132,6 @@ class _Results:
         }
 
     def tool(self) -> dict[str, Any]:
-        """Return the tool that reports the problems, with its rules."""
         return {"driver": {"name": "dmlcheck", "version": __version__, "rules": list(self.rules.values())}}
 
 

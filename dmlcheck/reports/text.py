@@ -1,7 +1,5 @@
 """A run as text: each failure when it happens, then a table by operator and one line for all."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -10,7 +8,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.against import side_by_side
-from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text, shown_info, shown_result
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import (
     Again,
@@ -25,7 +23,6 @@ from dmlcheck.reports.layout import PLAIN, Style, Table, indent, printed
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, end_text, is_failure
-from dmlcheck.reports.visible import shown_info, shown_result
 from dmlcheck.running.results import CaseResult
 
 Echo = Callable[[str], None]
@@ -45,7 +42,6 @@ class _Group:
         self.text = ""
 
     def line_text(self) -> str:
-        """Return the group in a line."""
         return f"{self.text.format(count=f'{self.size:,}')}; the first: {self.first}"
 
 
@@ -84,7 +80,6 @@ class _Failures:
         return self.lists_all
 
     def keep(self, line: str) -> None:
-        """Keep the line of a failure."""
         self.kept += 1
         self.last.append(line)
         if len(self.last) == _BLOCK:

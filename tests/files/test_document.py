@@ -16,7 +16,6 @@ from dmlcheck.files.document import (
     SyntaxNode,
     TreeBuilder,
     diagnostic_at,
-    duplicate,
 )
 
 TEXT = """\
@@ -107,9 +106,21 @@ def test_a_finding_gets_its_file_and_place() -> None:
     assert (found.file, found.line, found.column, found.width, found.pointer) == ("a.yaml", 3, 4, 5, "desc.x")
 
 
+def of_keys(*keys: str) -> TreeBuilder:
+    """Return a mapping of keys, each on a line of its own, from line 2 on."""
+    nodes = TreeBuilder()
+    nodes.open(0, is_mapping=True)
+    for line, key in enumerate(keys, 2):
+        nodes.add(SyntaxNode(key, Position(line, 1, len(key))))
+        nodes.add(SyntaxNode("1", Position(line, 8)))
+    return nodes
+
+
 def test_a_duplicate_key_names_the_line_of_the_first() -> None:
-    found = duplicate("a.yaml", "name", Position(3, 4, 5), 2)
+    document = Document("a.yaml", "", lambda _: of_keys("name", "name", "name"))
+    found, later = document.duplicates(2)
     assert (found.rule, found.line, found.help) == ("duplicate-key", 3, "remove one of the two")
+    assert list(document.duplicates(1)) == [found] != [later]
     assert "line 2" in found.message
 
 

@@ -244,7 +244,6 @@ def _initial_findings(name: str, initial: Any, path: Path) -> Iterator[Finding]:
 def _command(
     raw: Any, path: Path, dispatchables: _Dispatchables, resources: Resources
 ) -> Checking[ModelCommand | None]:
-    """Read a command; None if its target cannot be read."""
     name = f"commands[{path[-1]}]"
     if not isinstance(raw, dict):
         yield wrong_type(path, name, raw, "a mapping with type")

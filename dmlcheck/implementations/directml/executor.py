@@ -328,7 +328,6 @@ class _Buffer:
 
     @property
     def address(self) -> int:
-        """The resource's address; 0 as long as there is none."""
         return 0 if self.resource is None else self.resource.address
 
     def grow(self, size: int) -> None:
@@ -347,7 +346,6 @@ class _Buffer:
         self.size = size
 
     def bytes(self, size: int) -> bytes:
-        """Return the first bytes of a mapped buffer."""
         return ctypes.string_at(self.mapped, size) if size else b""
 
 
@@ -361,7 +359,6 @@ class _Descriptors:
 
     @property
     def address(self) -> int:
-        """The heap's address."""
         return 0 if self.heap is None else self.heap.address
 
     def grow(self, count: int) -> None:

@@ -3,8 +3,6 @@
 An image is position independent: its pointers are offsets until somebody adds the address that it has been put at.
 """
 
-from __future__ import annotations
-
 import struct
 from functools import cache
 from typing import Any, NamedTuple
@@ -96,7 +94,6 @@ class _Writer:
         return offset
 
     def point(self, place: int, target: int) -> None:
-        """Let the pointer at a place point at a target."""
         struct.pack_into("<Q", self.data, place, target)
         self.pointers.append(place)
 
@@ -120,7 +117,6 @@ class _Writer:
         return array
 
     def buffer_tensor(self, tensor: TensorDesc) -> int:
-        """Append a DML_BUFFER_TENSOR_DESC."""
         number = list(DATA_TYPES).index(tensor.data_type)
         flags = ENUMS["DML_TENSOR_FLAGS"].index(tensor.flags)
         total = tensor.implied_bytes if tensor.total_size is None else tensor.total_size
@@ -134,11 +130,9 @@ class _Writer:
         return offset
 
     def array(self, code: str, values: tuple[Any, ...]) -> int:
-        """Append an array of numbers."""
         return self.put(struct.pack(f"<{len(values)}{code}", *values))
 
     def fields(self, desc: OperatorDesc) -> int:
-        """Append the struct of an operator."""
         layout = layout_of(desc.spec.operator)
         offset = self.put(bytes(layout.size))
         for member in layout.members:
@@ -148,7 +142,6 @@ class _Writer:
         return offset
 
     def member(self, place: int, member: Member, value: Any, desc: OperatorDesc) -> None:
-        """Write the value of a member at its place."""
         field, code = member.field, member.code
         if code == _POINTER:
             target = self.target(field, value)

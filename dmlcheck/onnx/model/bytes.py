@@ -138,7 +138,6 @@ class _Reader:
         raise _Malformed
 
     def taken(self, size: int) -> bytes:
-        """Return the next bytes."""
         self.count(size)
         data = self.file.read(size)
         if len(data) < size:
@@ -146,7 +145,6 @@ class _Reader:
         return data
 
     def count(self, size: int) -> None:
-        """Count the bytes that are kept."""
         self.kept += size
         if self.kept > MOST_BYTES:
             problem = f"has more than {MOST_BYTES:,} bytes without its weights, and dmlcheck reads no more"

@@ -3,8 +3,6 @@
 Needs the package onnx.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

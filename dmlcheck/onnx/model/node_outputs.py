@@ -1,7 +1,5 @@
 """The types and sizes that the outputs of a node must have, as ONNX infers them from its inputs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -35,24 +33,13 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
 
     Inputs are arrays, or None if one is left out.
     """
-    from onnx import helper, numpy_helper, shape_inference
-
     schema = None if node.domain or node.op_type in MISJUDGED else schema_of(node.op_type, opset)
     if schema is None or _is_rounded(node, inputs):
         return {}
-    given = {name: array for name, array in zip(node.input, inputs, strict=True) if name and array is not None}
     try:
-        types = {
-            name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in given.items()
-        }
-        data = {name: numpy_helper.from_array(array) for name, array in given.items() if array.size <= MOST_VALUES}
-        opsets = [helper.make_opsetid("", opset)]
-        found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets)
-    except (ValueError, KeyError, TypeError, RuntimeError, AttributeError, shape_inference.InferenceError):
+        return forms_from_values(node, {"": opset}, dict(zip(node.input, inputs, strict=True)))
+    except (Unmapped, ValueError, KeyError, TypeError, RuntimeError, AttributeError):
         return {}
-    shapes = [None if array is None else tuple(array.shape) for array in inputs]
-    return _corrected(node, opset, shapes, {name: _form(value) for name, value in found.items()})
 
 
 def _corrected(

@@ -4,8 +4,6 @@ Of STFT the package onnx infers all frequencies where the attribute for half of 
 From contrib_defs.cc, bert_defs.cc and quantization_defs.cc of ONNX Runtime. Needs the package onnx.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
@@ -25,11 +23,9 @@ class _Call(NamedTuple):
     inputs: tuple[Value | None, ...]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an attribute."""
         return self.attributes.get(name, default)
 
     def value(self, index: int) -> Value | None:
-        """Return an input, or None."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def sizes(self, index: int) -> tuple[Size, ...]:
@@ -355,27 +351,12 @@ def _gathered_blocks(call: _Call) -> list[_Output]:
 
 
 _LIKE_FIRST = ("Affine", "ImageScaler", "ParametricSoftplus", "ScaledTanh")
-_OWN_LIKE_FIRST = [
-    "BiasAdd",
-    "BiasDropout",
-    "BiasGelu",
-    "BiasSoftmax",
-    "FastGelu",
-    "Gelu",
-    "GroupNorm",
-    "Inverse",
-    "LongformerAttention",
-    "MoE",
-    "QLinearLeakyRelu",
-    "QLinearSigmoid",
-    "QLinearSoftmax",
-    "QMoE",
-    "QOrderedGelu",
-    "QOrderedLayerNormalization",
-    "QuickGelu",
-    "RotaryEmbedding",
-    "Trilu",
-]
+_NAMES_LIKE_FIRST = """
+    BiasAdd BiasDropout BiasGelu BiasSoftmax FastGelu Gelu GroupNorm Inverse LongformerAttention MoE
+    QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QMoE QOrderedGelu QOrderedLayerNormalization QuickGelu
+    RotaryEmbedding Trilu
+"""
+_OWN_LIKE_FIRST = _NAMES_LIKE_FIRST.split()
 _SHAPES: dict[str, _Shapes] = {
     **dict.fromkeys(_LIKE_FIRST, _like_first),
     **{f"com.microsoft.{name}": _like_first for name in _OWN_LIKE_FIRST},

@@ -1,15 +1,12 @@
 """Activations of both ONNX and DirectML, and the operators with a Gelu inside."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
-from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
-from dmlcheck.onnx.descs.tensors import channels, repeated, vector
+from dmlcheck.onnx.descs.tensors import channels, identity, padded_steps, pair, repeated, step, unary, vector
 from dmlcheck.onnx.operators import convolution, matrix_products
 from dmlcheck.onnx.operators.row import Row
 from dmlcheck.onnx.same_operators import ACTIVATIONS
@@ -157,9 +154,6 @@ def _steps_of_part(node: OnnxNode, family: _Family, type: str, part: OnnxNode) -
     if row is None or row.make is None:
         raise Unmapped(f"{node.type} with the activation {type}")
     return row.make(part)
-
-
-# ---- the table
 
 
 OPERATORS: dict[str, Row] = {

@@ -4,8 +4,6 @@ From DmlOperatorMultiHeadAttention.cpp, DmlOperatorAttention.cpp and DmlOperator
 DirectML provider.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
@@ -14,8 +12,7 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, shortest
-from dmlcheck.onnx.descs.steps import identity, join, product, step, window
-from dmlcheck.onnx.descs.tensors import ranked, repeated, vector
+from dmlcheck.onnx.descs.tensors import identity, join, product, ranked, repeated, step, vector, window
 from dmlcheck.onnx.operators.row import Row, is_given, is_set, not_taken, unread
 
 _FIRST_DIAGONAL = -(2**31)

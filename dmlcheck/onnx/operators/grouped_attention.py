@@ -4,8 +4,6 @@ Its meaning is from its schema in ONNX Runtime's bert_defs.cc, and group_query_a
 are from DmlOperatorGroupQueryAttention.cpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple
@@ -14,8 +12,7 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, shortest
-from dmlcheck.onnx.descs.steps import identity, join, pair, step, unary
-from dmlcheck.onnx.descs.tensors import ranked, repeated, sized, vector
+from dmlcheck.onnx.descs.tensors import identity, join, pair, ranked, repeated, sized, step, unary, vector
 from dmlcheck.onnx.operators.fused_attention import numbers
 from dmlcheck.onnx.operators.row import Row, unread
 
@@ -310,9 +307,6 @@ def _looked_up(node: OnnxNode, sizes: _RotarySizes, cosines: TensorRef, sines: T
     gather = {"IndicesTensor": indices, "Axis": 2, "IndexDimensions": 2}
     tables = [(ranked(node.input(index), 4), made) for index, made in ((2, cosines), (3, sines))]
     return [*made, *(step("GATHER", InputTensor=table, OutputTensor=angles, **gather) for table, angles in tables)]
-
-
-# ---- the table
 
 
 OPERATORS: dict[str, Row] = {

@@ -1,15 +1,12 @@
 """Moved elements: copies, whole tensors, parts, windows, padding, blocks."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
-from dmlcheck.onnx.descs.steps import window
-from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
+from dmlcheck.onnx.descs.tensors import permuted, repeated, sized, window
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import BY_SIZES, Row, check_sizes, not_taken
 
@@ -37,7 +34,6 @@ def _reshape(node: OnnxNode) -> list[Counterpart]:
 
 
 def _concat(node: OnnxNode) -> list[Counterpart]:
-    """JOIN of the parts that have elements."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     axis = axis_of(node.get("axis", 1), parts[0].ndim)
     full = [part for part in parts if part.size]

@@ -3,8 +3,6 @@
 The provider's descs are from DmlOperatorLayerNormalization.cpp and the helpers of OperatorHelper.cpp.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -12,10 +10,9 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axes_of, axis_of, shortest
-from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.steps import pair, step, unary
-from dmlcheck.onnx.descs.tensors import channels, ranked, repeated, sized
+from dmlcheck.onnx.descs.tensors import channels, pair, ranked, repeated, sized, step, unary
 from dmlcheck.onnx.operators.row import Row, not_taken
+from dmlcheck.onnx.operators.table import padded
 
 
 def _batch_normalization(node: OnnxNode) -> list[Counterpart]:

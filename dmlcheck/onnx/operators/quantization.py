@@ -4,8 +4,6 @@ The provider's descs from version 21 on are from DmlOperatorQuantization21 in Dm
 BroadcastQuantizationParameters in DmlOperator.cpp.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -14,8 +12,7 @@ import numpy as np
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import BOOL, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, axis_of
-from dmlcheck.onnx.descs.steps import pair, step, unary
-from dmlcheck.onnx.descs.tensors import along, along_axis, sized, vector
+from dmlcheck.onnx.descs.tensors import along, along_axis, pair, sized, step, unary, vector
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import Row
 

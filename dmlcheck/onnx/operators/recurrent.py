@@ -1,7 +1,5 @@
 """RNN, GRU and LSTM, which ONNX and DirectML have with the gates in the same order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -69,7 +67,6 @@ def _inside(x: TensorRef) -> TensorRef:
 
 
 def _own(type: str, node: OnnxNode) -> dict[str, Any]:
-    """Return the fields that only one of the networks has."""
     clip = node.get("clip")
     if type == "LSTM":
         used = {"ClipThreshold": shortest(clip or 0.0), "UseClipThreshold": clip is not None}

@@ -4,8 +4,6 @@ The source is DmlOperatorResize.cpp with ResizeHelper of OperatorHelper.cpp, as 
 FLOAT32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -139,7 +137,6 @@ def _axes(node: OnnxNode) -> list[_Axis]:
 
 
 def _scales(node: OnnxNode) -> list[float] | None:
-    """Return the scales that are given, or None where sizes are."""
     given = node.get("scales")
     values = node.known(2 if node.opset >= 11 and node.type == "Resize" else 1) if given is None else np.asarray(given)
     if values is None or not values.size:

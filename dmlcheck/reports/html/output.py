@@ -191,7 +191,6 @@ class _Scale(NamedTuple):
 
     @classmethod
     def of(cls, profile: Iterable[float]) -> _Scale:
-        """Return the scale for some errors."""
         values = [value for value in profile if value > 0]
         finite = [math.log10(value) for value in values if value <= _INFINITE]
         has_infinite = len(finite) < len(values)

@@ -1,7 +1,5 @@
 """The example of an operator: its tensors as grids, and code in C++, YAML, Python and for ONNX."""
 
-from __future__ import annotations
-
 import math
 import pprint
 import re
@@ -14,7 +12,7 @@ import yaml
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.fields import ScaleBias, Size2D
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.builder import build
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.specs.about import Recipe
 from dmlcheck.specs.names import FEATURE_LEVELS, enum_prefix
@@ -152,7 +150,6 @@ def _entries(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _python(spec: OperatorSpec, case: Case) -> str:
-    """Return a program that computes the example."""
     desc, inputs = (
         _assigned(name, _plain(value or {})) for name, value in (("desc", case.desc), ("inputs", case.inputs))
     )
@@ -264,7 +261,6 @@ def _tensor(constant: Initializer) -> str:
 
 
 def _typed(value: GraphValue) -> tuple[str, str, str]:
-    """Return the name, the type and the shape of a value."""
     return _text(value.name), f"TensorProto.{value.onnx_type}", f"[{', '.join(map(str, value.sizes))}]"
 
 
