@@ -28,6 +28,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
 _MOST_SHARES = 10
+_BLOCK = 1 << 18  # elements that become FLOAT64 at once
 
 
 class NodeShare(NamedTuple):
@@ -246,9 +247,10 @@ def _is_inexact(held: Array | Carried) -> bool:
 
 
 def _square(values: Array) -> float:
-    flat = as_numbers(values).reshape(-1).astype(np.float64)
+    flat = as_numbers(values).reshape(-1)
     with np.errstate(all="ignore"):
-        total = float(flat @ flat)
+        blocks = (flat[start : start + _BLOCK].astype(np.float64) for start in range(0, flat.size, _BLOCK))
+        total = sum(float(block @ block) for block in blocks)
     return total if math.isfinite(total) else 0.0
 
 

@@ -235,7 +235,8 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
     if not isinstance(array, np.ndarray):
         return Unjudged("not-mapped", f"{name} is {_no_array(model.kinds.get(name, ''))}")
     if array.dtype not in _TYPES:
-        return Unjudged("not-mapped", f"{name} has elements of {array.dtype}, which DirectML does not have")
+        foreign = f"{name} has elements of {array.dtype}, which DirectML does not have"
+        return Unjudged("not-mapped", foreign, is_for_good=True)
     return array
 
 

@@ -19,7 +19,7 @@ from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
 from dmlcheck.onnx.descs.graph import graph_of
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.descs.node import Counterpart, NeverMapped, OnnxNode, Unmapped
 from dmlcheck.onnx.model.inner_graphs import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
@@ -90,10 +90,11 @@ def operators_of(graph: Graph, data: Mapping[str, Array]) -> Iterator[tuple[Oper
 
 
 class Unjudged(NamedTuple):
-    """The reason why a node is not judged: a rule and the words; its graph, if only the verdict is missing."""
+    """The reason why a node is not judged: a rule and the words; other sizes may change it unless `is_for_good`."""
 
     rule: str
     reason: str
+    is_for_good: bool = False
 
 
 def judge_node(
@@ -159,9 +160,9 @@ def map_node(
         data = {name: values for name in graph.inputs if (values := refs[name].buffer.bytes) is not None}
         _check_values(graph, data)
     except Unmapped as why:
-        return Unjudged("not-mapped", cut(str(why), _MOST_REASON))
+        return Unjudged("not-mapped", cut(str(why), _MOST_REASON), isinstance(why, NeverMapped))
     except LookupError:
-        return Unjudged("not-mapped", "a tensor is of a type that DirectML does not have")
+        return Unjudged("not-mapped", "a tensor is of a type that DirectML does not have", is_for_good=True)
     except MemoryError:
         return Unjudged("too-much-work", "the reference engine ran out of memory")
     return Mapped(graph, meaning, data, _slack(one, node, data) if meaning == ONNX else {})
@@ -250,7 +251,8 @@ def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
         return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
     odd = next((array.dtype for array in tensors if array.dtype not in KNOWN_TYPES), None)
     if odd is not None:
-        return Unjudged("not-mapped", f"a tensor has elements of {odd}, which DirectML does not have")
+        reason = f"a tensor has elements of {odd}, which DirectML does not have"
+        return Unjudged("not-mapped", reason, is_for_good=True)
     return None
 
 

@@ -17,7 +17,7 @@ from dmlcheck.models.cases import Loaded, NodeCase, node_cases
 from dmlcheck.models.node_values import arrays_of, needed
 from dmlcheck.models.node_verdict import Mapped, Unjudged, map_node, remark_of, why_not
 from dmlcheck.models.scanning import scanning
-from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.descs.node import NeverMapped, Unmapped
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.model.values import RANDOM, evaluate_node
@@ -47,10 +47,11 @@ class NodeOutputs(NamedTuple):
 
 
 class Uncomputed(NamedTuple):
-    """Why a node is not computed: a rule, and the words."""
+    """Why a node is not computed: a rule, and the words; other sizes may change it unless `is_for_good`."""
 
     rule: str
     reason: str
+    is_for_good: bool = False
 
 
 class ByEvaluator(NamedTuple):
@@ -143,7 +144,7 @@ class ReferenceNodes:
         try:
             return self._inside(node) if has_graphs(node.node) else self._plain(node)
         except Unmapped as why:
-            return Uncomputed("not-mapped", cut(str(why), _MOST_REASON))
+            return Uncomputed("not-mapped", cut(str(why), _MOST_REASON), isinstance(why, NeverMapped))
         except MemoryError:
             return Uncomputed("too-much-work", "it does not fit into memory")
 
@@ -165,23 +166,24 @@ class ReferenceNodes:
             return _of_engine(mapped, forms)
         if mapped.rule in _FATAL:
             return Uncomputed(*mapped)
-        made = self._by_evaluator(node, opsets, mapped.reason)
+        made = self._by_evaluator(node, opsets, mapped)
         named = zip(node.node.output, made, strict=False)
         return NodeOutputs(
             {name: value for name, value in named if name and value is not None}, evaluated=mapped.reason
         )
 
-    def _by_evaluator(self, node: NodeCase, opsets: Mapping[str, int], reason: str) -> list[Any]:
-        """Return the outputs of ONNX's evaluator for a node; `reason` says why the engine gives none."""
+    def _by_evaluator(self, node: NodeCase, opsets: Mapping[str, int], lacking: Unjudged) -> list[Any]:
+        """Return the outputs of ONNX's evaluator for a node; `lacking` says why the engine gives none."""
+        kind = NeverMapped if lacking.is_for_good else Unmapped
         given = [self.value(name) if name else None for name in node.node.input]
         if any(isinstance(each, np.ndarray) and each.dtype.kind in _TEXTS for each in given):
-            raise Unmapped("it reads texts, whose length has no limit")
+            raise NeverMapped("it reads texts, whose length has no limit")
         if node.node.domain not in _EVALUATED:
-            raise Unmapped(reason)
+            raise kind(lacking.reason)
         try:
             return evaluate_node(node.node, given, opsets)
         except Unmapped as why:
-            raise Unmapped(f"{reason}; {why}") from None
+            raise kind(f"{lacking.reason}; {why}") from None
 
     def _is_random(self, node: Any) -> bool:
         """Whether a node gives other numbers each time; Dropout does if its third input asks for training."""
@@ -323,8 +325,8 @@ def uncomputed_too(node: NodeCase, model: Loaded, tensors: Mapping[str, Any], *,
     found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
     if isinstance(found, NodeOutputs) or found.rule != "not-mapped":
         return None
-    is_of_sizes = not any(word in found.reason for word in ("attribute", "type"))  # which no size changes
-    doubt = "; the sizes given with --dim may not fit the model" if has_sizes and is_of_sizes else ""
+    may_be_sizes = has_sizes and not found.is_for_good
+    doubt = "; the sizes given with --dim may not fit the model" if may_be_sizes else ""
     return f"the reference does not compute it either: {found.reason}{doubt}"
 
 

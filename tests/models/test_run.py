@@ -305,10 +305,20 @@ def test_sizes_are_not_blamed_for_an_attribute_that_an_operator_does_not_have() 
     made = model(
         [node("DequantizeLinear", "q s", "y", "floats", axis=0)], {"x": ["batch"]}, {"y": [2]}, constants, opset=10
     )
-    found = results(made)["floats"]
+    found = results(made, sizes={"batch": 2})["floats"]
     assert found.outcome == "error"
     said = "the reference does not compute it either: Unrecognized attribute: axis for operator DequantizeLinear"
     assert found.diagnostics[0].help == said
+
+
+def test_sizes_are_not_blamed_for_types_nor_let_off_for_a_name_that_has_type_in_it() -> None:
+    made = model([node("Add", "x n", "y", "sum")], {"x": ["batch"]}, {"y": [2]}, [constant("n", [1], np.int64)])
+    help = str(results(made, sizes={"batch": 2})["sum"].diagnostics[0].help)
+    assert help.startswith("the reference does not compute it either: ")
+    assert "--dim" not in help
+    nodes = [node("Add", "x x", "prototype", "sum"), node("Reshape", "prototype shape", "y", "form")]
+    made = model(nodes, {"x": ["batch", 2]}, {"y": [1, 2, 1]}, [constant("shape", [1, 2, 1], np.int64)])
+    assert "--dim" in str(results(made, sizes={"batch": 2})["form"].diagnostics[0].help)
 
 
 def test_what_the_provider_computes_wrongly_is_named_with_a_node_that_fails(

@@ -20,6 +20,10 @@ class Unmapped(Exception):
     """A model without counterpart among DirectML's operators; the message says why."""
 
 
+class NeverMapped(Unmapped):
+    """A node without counterpart whatever its sizes are: an attribute or a type is the reason."""
+
+
 class UnknownValues(Unmapped):
     """A node of a model whose desc depends on numbers that only a run of the model makes."""
 

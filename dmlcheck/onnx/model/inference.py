@@ -8,7 +8,7 @@ from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import cut, did_you_mean
-from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.descs.node import NeverMapped, Unmapped
 from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, sequence_parts
 from dmlcheck.onnx.operators.table import row_of
@@ -146,9 +146,15 @@ def types_of_outputs(node: Any, of: Context, inputs: Sequence[Value]) -> Mapping
         inferred: Mapping[str, Any] = shape_inference.infer_node_outputs(
             schema, node, types, data, opset_imports=opsets, ir_version=of.ir_version
         )
-    except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
-        raise Unmapped(first_line(error)) from None
+    except checker.ValidationError as error:
+        raise NeverMapped(first_line(error)) from None
+    except (shape_inference.InferenceError, ValueError, RuntimeError, KeyError) as error:
+        kind = NeverMapped if _OF_TYPES in str(error) else Unmapped
+        raise kind(first_line(error)) from None
     return inferred if all(_has_sizes(each) for each in inferred.values()) else _completed(node, of, inputs, inferred)
+
+
+_OF_TYPES = "[TypeInferenceError]"  # in the words of onnx; of sizes it is ShapeInferenceError
 
 
 def _has_sizes(type: Any) -> bool:

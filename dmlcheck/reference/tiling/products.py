@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmlcheck.reference.arrays.blocks import blocks_along, steps
 from dmlcheck.reference.arrays.places import Index
@@ -40,21 +40,35 @@ def products(
     axes `whole` are not cut. `magnitudes` returns the magnitudes of a tile's sums.
     """
     a, b = tensors["a"], tensors["b"]
-    length = a.shape[-1]
+    sizes = (*a.shape[:-1], b.shape[-1])
+    cut = _Cut(formula, tensors, magnitudes, has_elements=not whole)
+    return map(cut.tile, boxes(sizes, min(a.shape[-1], LONG), whole))
 
-    def tile(index: Index) -> Tile:
+
+class _Cut(NamedTuple):
+    """Products of which tiles are cut; functions that refer to each other would keep the tensors for long."""
+
+    formula: Callable[..., Any]
+    tensors: Mapping[str, Any]
+    magnitudes: Callable[..., Magnitudes] | None
+    has_elements: bool
+
+    def tile(self, index: Index) -> Tile:
+        """Return the tile at an index of the product."""
         *batch, rows, columns = index
+        a, b = self.tensors["a"], self.tensors["b"]
         factors = {"a": a[(*batch, rows)], "b": b[(*batch, slice(None), columns)]}
+        length = a.shape[-1]
         if length > LONG:
             step = max(1, LARGEST * length // max(part.size for part in factors.values()))
             factors = {name: blocks_along(part, _LONG_AXES[name], step) for name, part in factors.items()}
-        operands = tuple(factors[name] if name in factors else _within(index, x) for name, x in tensors.items())
-        return Tile(index, formula, operands, magnitudes=magnitudes, of_element=None if whole else of_element)
+        operands = tuple(factors[name] if name in factors else _within(index, x) for name, x in self.tensors.items())
+        of_element = self.of_element if self.has_elements else None
+        return Tile(index, self.formula, operands, magnitudes=self.magnitudes, of_element=of_element)
 
-    def of_element(place: tuple[int, ...]) -> Tile:
-        return tile(tuple(slice(at, at + 1) for at in place))
-
-    return map(tile, boxes((*a.shape[:-1], b.shape[-1]), min(length, LONG), whole))
+    def of_element(self, place: tuple[int, ...]) -> Tile:
+        """Return the tile of one element."""
+        return self.tile(tuple(slice(at, at + 1) for at in place))
 
 
 _LONG_AXES = {"a": -1, "b": -2}

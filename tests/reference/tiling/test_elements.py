@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
 from installed import described
+from shipped import cases_of
 
+from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.reference import engine
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling import elements
 from dmlcheck.reference.tiling.plan import tiles_of
+from dmlcheck.specs.load import operator_names
 
 
 def adding(*sizes: int) -> tuple[Any, dict[str, Any]]:
@@ -54,3 +61,23 @@ def test_where_all_tensors_repeat_their_elements_the_result_is_whole() -> None:
     desc, inputs = adding(2, 3)
     same = {name: np.broadcast_to(x[:, :1], (2, 3)) for name, x in inputs.items()}
     assert engine.evaluate(desc, same)["OutputTensor"].values.tolist() == [[0, 0, 0], [6, 6, 6]]
+
+
+def small_cases(operator: str) -> Iterator[Prepared]:
+    for case in cases_of(operator):
+        if not (case.is_negative or case.is_plain_desc):
+            prepared = prepare(case)
+            if prepared.desc is not None and not prepared.findings and len(prepared.inputs) > 1:
+                yield prepared
+
+
+@pytest.mark.parametrize("operator", [name for name in operator_names() if row(name).kernel.tiles is ELEMENTS])
+def test_every_operator_takes_elements_that_repeat(operator: str) -> None:
+    for desc, inputs in ((one.desc, one.inputs) for one in islice(small_cases(operator), 2)):
+        assert desc is not None
+        for name, x in inputs.items():
+            repeated = {**inputs, name: np.broadcast_to(x[..., :1], x.shape)}
+            whole = {**inputs, name: np.array(repeated[name])}
+            found, expected = (engine.evaluate(desc, desc.by_field(given)) for given in (repeated, whole))
+            for label, output in expected.items():
+                np.testing.assert_array_equal(found[label].values, output.values)

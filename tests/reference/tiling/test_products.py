@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -102,3 +104,15 @@ def test_long_factors_come_in_blocks() -> None:
     assert [isinstance(x, Blocks) for x in tile.operands] == [True, True]
     (tile,) = products.products(dot, {"a": a[:, 1:], "b": b[1:]})
     assert [isinstance(x, Blocks) for x in tile.operands] == [False, False]
+
+
+def test_tensors_are_let_go_with_the_last_tile() -> None:
+    a, b = np.ones((3, 4), np.float32), np.ones((4, 2), np.float32)
+    held = [weakref.ref(x) for x in (a, b)]
+    gc.disable()
+    try:
+        assert len(list(products.products(dot, {"a": a, "b": b}))) == 1
+        del a, b
+        assert [x() for x in held] == [None, None]
+    finally:
+        gc.enable()
