@@ -1,5 +1,7 @@
 """The command line: it reads arguments and opens consoles and files; nothing else chooses exit codes."""
 
+from __future__ import annotations
+
 import errno
 import os
 import sys

@@ -1,5 +1,7 @@
 """`dmlcheck compare`: the changes between the reports of two runs."""
 
+from __future__ import annotations
+
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence

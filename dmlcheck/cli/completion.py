@@ -1,5 +1,7 @@
 """`dmlcheck completion`: a script for each shell, which asks dmlcheck to complete the word at the cursor."""
 
+from __future__ import annotations
+
 import os
 
 import click

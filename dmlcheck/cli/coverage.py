@@ -1,5 +1,7 @@
 """`dmlcheck coverage`: the coverage of the support tables by cases."""
 
+from __future__ import annotations
+
 import sys
 
 import click

@@ -1,5 +1,7 @@
 """`dmlcheck eval`."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from itertools import repeat

@@ -1,5 +1,7 @@
 """The exit codes and their meanings."""
 
+from __future__ import annotations
+
 from enum import IntEnum
 
 

@@ -1,5 +1,7 @@
 """`dmlcheck explain`: the rules, the labelled constraints of operators, and messages of DirectML."""
 
+from __future__ import annotations
+
 import sys
 
 import click

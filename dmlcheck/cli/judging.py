@@ -1,5 +1,7 @@
 """Common options of `fuzz` and `reduce`: the implementation under test and the tolerances; the extra that they need."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import reduce
 from importlib.util import find_spec

@@ -1,5 +1,7 @@
 """`dmlcheck merge`: the shards of one run put together."""
 
+from __future__ import annotations
+
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping

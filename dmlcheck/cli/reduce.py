@@ -1,5 +1,7 @@
 """`dmlcheck reduce`."""
 
+from __future__ import annotations
+
 import sys
 
 import click

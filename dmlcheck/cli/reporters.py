@@ -1,5 +1,7 @@
 """The reports that a command writes, their end, and the end of a run: its last messages, and the exit code."""
 
+from __future__ import annotations
+
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator

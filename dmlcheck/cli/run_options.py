@@ -1,5 +1,7 @@
 """The types of `run`'s options: numbers of processes, shards, times."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable

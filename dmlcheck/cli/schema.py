@@ -1,5 +1,7 @@
 """`dmlcheck schema`."""
 
+from __future__ import annotations
+
 import click
 
 from dmlcheck.cli.console import write, write_json

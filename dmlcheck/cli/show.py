@@ -1,5 +1,7 @@
 """`dmlcheck show`: the pages of operators; `dmlcheck diff`: the additions of a feature level to a lower one."""
 
+from __future__ import annotations
+
 from itertools import chain
 
 import click

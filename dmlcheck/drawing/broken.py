@@ -1,5 +1,7 @@
 """Random descs near valid ones: with one change that breaks exactly one constraint, or with some that break none."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any, NamedTuple

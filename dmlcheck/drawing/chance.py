@@ -1,5 +1,7 @@
 """Random choices from a source of whole numbers, so that any such source can draw a desc."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar

@@ -1,5 +1,7 @@
 """Random valid descs of any operator: a draft from its spec, repaired by the findings about it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from copy import deepcopy
 from math import prod

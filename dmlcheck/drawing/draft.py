@@ -1,5 +1,7 @@
 """The first draft of a desc: types and numbers of dimensions from the support tables, and arbitrary other values."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, NamedTuple

@@ -3,6 +3,8 @@
 Two FLOAT16 tensors have too many pairs: a seed chooses 256 numbers for each, and all pairs of these are used.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

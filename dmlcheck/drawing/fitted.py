@@ -3,6 +3,8 @@
 And whether indices and lengths among them are within the tensors that they are about.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from typing import Any

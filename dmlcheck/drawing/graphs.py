@@ -1,5 +1,7 @@
 """Random graphs: chains of operators, and diamonds where a tensor is read twice, with types and sizes that fit."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

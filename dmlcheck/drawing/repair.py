@@ -1,5 +1,7 @@
 """Repairs a desc by the claims of findings: a claim says which values its field may have."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any

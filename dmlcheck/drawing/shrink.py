@@ -4,6 +4,8 @@ Each function yields the fields of descs that may be simpler, in the notation of
 claims of findings say how; many cannot be. `weight` says which of two descs is simpler.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy

@@ -1,5 +1,7 @@
 """Values that are simpler than others: zeros, ones, small whole numbers, fewer digits."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,5 +1,7 @@
 """Changes to valid descs whose results would be undefined, or would hardly show a fault."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

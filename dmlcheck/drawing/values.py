@@ -6,6 +6,8 @@ Further styles are `10` and `100`, `cancelling`, with pairs of numbers whose sum
 pattern of bits is as likely.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,5 +1,7 @@
 """JSON files as plain values, with the comments and trailing commas that DxDispatch allows."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """A parser for all of YAML that dmlcheck reads, on libyaml's events, with errors for everything else."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

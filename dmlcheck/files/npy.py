@@ -1,5 +1,7 @@
 """.npy files: read without unpickling, and only after their header agrees with their tensor; and written."""
 
+from __future__ import annotations
+
 import io
 import math
 import os

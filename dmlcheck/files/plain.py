@@ -1,5 +1,7 @@
 """Regular files, opened without blocking: pipes and devices, which may never end, are errors."""
 
+from __future__ import annotations
+
 import errno
 import os
 import stat

@@ -1,5 +1,7 @@
 """The meaning of scalars in YAML 1.2 and JSON, and the limits of a file."""
 
+from __future__ import annotations
+
 import re
 from typing import Any
 

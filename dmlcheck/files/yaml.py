@@ -1,5 +1,7 @@
 """YAML 1.2 and JSON files as plain values, read strictly."""
 
+from __future__ import annotations
+
 import os
 
 from dmlcheck.files.document import Document

@@ -1,5 +1,7 @@
 """Plain values as YAML's flow style: text is quoted unless every reader of YAML takes it for text."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Finds the files and the cases that paths stand for."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence

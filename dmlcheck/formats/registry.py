@@ -1,5 +1,7 @@
 """The formats of files: how each is recognised, and the functions that commands use for its files."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys

@@ -1,5 +1,7 @@
 """A campaign: draws of operators one after the other, judged on a bench; each distinct fault is found once, reduced."""
 
+from __future__ import annotations
+
 import itertools
 import time
 from collections import Counter

@@ -1,5 +1,7 @@
 """The files of findings: a case each, whose outputs are the reference's, and which the implementation fails."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """Reduction of a failing trial, or of a case of a file or a model, to the simplest that fails in the same way."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import tempfile

@@ -1,5 +1,7 @@
 """Implementations under test: anything that runs a desc on arrays."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys

@@ -3,6 +3,8 @@
 A stream has a thread of its own, since pipes cannot be waited for on every platform.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import os

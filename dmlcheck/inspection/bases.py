@@ -1,5 +1,7 @@
 """The bases of constraints and errata: how many stand on each, and whether all have one that they may have."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain

@@ -1,5 +1,7 @@
 """The coverage by cases: support rows, edges, constraints, enumeration values, layouts; and where results come from."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise, product

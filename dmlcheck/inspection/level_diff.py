@@ -1,5 +1,7 @@
 """Differences between feature levels: everything that a higher level accepts and a lower one does not, by operator."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 

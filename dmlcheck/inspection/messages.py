@@ -1,5 +1,7 @@
 """Messages of DirectML and of the programs that use it: which is meant, and the rows of the specs it can come from."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator

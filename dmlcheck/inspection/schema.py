@@ -1,5 +1,7 @@
 """The JSON Schema of case files, for editors and programs, and the C++ header that writes descs, from the specs."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections import Counter

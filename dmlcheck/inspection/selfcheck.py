@@ -1,5 +1,7 @@
 """Self-check: whether the specs, kernels, bundled cases and rules agree, in place of a checklist."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,8 @@
 Needs the package onnx.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

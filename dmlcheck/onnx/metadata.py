@@ -1,5 +1,7 @@
 """The metadata of models: what dmlcheck writes, from which a case comes back unchanged, and the origins of nodes."""
 
+from __future__ import annotations
+
 import ast
 import json
 import re

@@ -3,6 +3,8 @@
 Needs the package onnx.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping
 from functools import cache

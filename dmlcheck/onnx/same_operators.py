@@ -1,5 +1,7 @@
 """Operators that ONNX and DirectML both have, by ONNX's names; both directions of the mapping read these tables."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 _SAME_NAMES = """

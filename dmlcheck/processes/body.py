@@ -3,6 +3,8 @@
 Little is imported here, since the process of DirectML's library has nothing else.
 """
 
+from __future__ import annotations
+
 import os
 import pickle
 import signal

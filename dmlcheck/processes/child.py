@@ -1,5 +1,7 @@
 """A child: a Python process that is asked and answers, or is lost: it ends, or its answer takes too long."""
 
+from __future__ import annotations
+
 import atexit
 import contextlib
 import math

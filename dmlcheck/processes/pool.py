@@ -1,5 +1,7 @@
 """A pool of children: each has a job, and the items of the jobs come in the order of the jobs."""
 
+from __future__ import annotations
+
 import math
 import time
 from collections import deque

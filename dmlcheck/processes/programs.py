@@ -1,5 +1,7 @@
 """Programs: the options that start them apart from interrupts, their end by force, and how they ended in words."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import signal

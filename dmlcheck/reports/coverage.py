@@ -1,5 +1,7 @@
 """The coverage of the support tables by cases, and where their expected results come from, as commands print it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The elements of an output that are wrong, in words and figures."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 

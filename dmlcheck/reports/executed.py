@@ -1,5 +1,7 @@
 """How many cases agree with DirectML itself, in words and as tables."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from typing import Any
 

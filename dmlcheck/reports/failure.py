@@ -1,5 +1,7 @@
 """A failed case as text: all that is needed to correct the case or the implementation; problems for other programs."""
 
+from __future__ import annotations
+
 import os
 import posixpath
 import re

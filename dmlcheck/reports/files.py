@@ -3,6 +3,8 @@
 And the style that the report of a run and the site share.
 """
 
+from __future__ import annotations
+
 import codecs
 import contextlib
 import errno

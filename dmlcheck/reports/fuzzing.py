@@ -1,5 +1,7 @@
 """A campaign of draws as text: each finding when it is made, and how it ended."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator
 

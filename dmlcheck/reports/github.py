@@ -1,5 +1,7 @@
 """A run or a check in a GitHub workflow: annotations of the lines, and a job summary."""
 
+from __future__ import annotations
+
 import errno
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,5 +1,7 @@
 """Text on a page: columns, texts that are cut into lines, colours where a terminal has them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,5 +1,7 @@
 """The additions of a feature level to a lower one, as `diff` prints them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The nodes of a model in reports: their origins, the first failure, and the nodes that make NaN."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, first_few, is_or_are, visible

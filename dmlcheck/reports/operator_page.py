@@ -1,5 +1,7 @@
 """The page of an operator, as `show` prints it."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.tolerances import limit_parts

@@ -1,5 +1,7 @@
 """The outcome of a run: its results, judged by expectations and limits of accuracy, passed on to the reports."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,5 +1,7 @@
 """The overview at the end of a run: a table by operator, the accuracy of outputs, and why cases were skipped."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 

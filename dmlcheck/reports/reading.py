@@ -1,5 +1,7 @@
 """Reading dmlcheck-report/1 files back: heads, outcomes, and whole results."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping

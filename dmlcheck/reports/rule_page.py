@@ -3,6 +3,8 @@
 With the conditions of a spec in words, for all pages.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any

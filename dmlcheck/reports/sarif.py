@@ -1,5 +1,7 @@
 """SARIF 2.1.0, as code scanning reads it: of a run, and of validated descs."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

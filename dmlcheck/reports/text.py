@@ -1,5 +1,7 @@
 """A run as text: each failure when it happens, then a table by operator and one line for all."""
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush

@@ -1,5 +1,7 @@
 """A DirectML graph on disk as a graph of nodes, with descs in the notation of case files; and as such files."""
 
+from __future__ import annotations
+
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping

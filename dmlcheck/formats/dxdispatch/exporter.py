@@ -1,5 +1,7 @@
 """Cases as DxDispatch models in a folder, with scripts that run them elsewhere and a manifest of the cases."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

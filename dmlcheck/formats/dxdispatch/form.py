@@ -1,5 +1,7 @@
 """The form of a model's parts: findings about it, and the differences from case files' notation."""
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Iterator, Mapping
 from typing import Any

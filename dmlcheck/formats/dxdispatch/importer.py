@@ -1,5 +1,7 @@
 """DxDispatch models as case files: a case for each dispatch of a DirectML operator, with its inputs."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -1,5 +1,7 @@
 """A DxDispatch model as records: its resources, dispatchables and commands."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

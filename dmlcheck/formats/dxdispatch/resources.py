@@ -1,5 +1,7 @@
 """The resources of a model: filled with their initial values, and their bytes where a dispatch binds them."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple

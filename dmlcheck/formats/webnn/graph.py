@@ -1,5 +1,7 @@
 """A test as it is written: its tensors with their values, its operators with their arguments, its tolerance."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """The W3C's conformance tests of WebNN as case files: a case for each test that is one operator of DirectML."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

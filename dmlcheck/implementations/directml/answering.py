@@ -4,6 +4,8 @@ DirectML checks a desc without any work on the device, so the answer comes from 
 device. DXCore, which describes the adapter of a device, is answered for too.
 """
 
+from __future__ import annotations
+
 import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence

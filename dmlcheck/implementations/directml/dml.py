@@ -1,5 +1,7 @@
 """The interfaces of DirectML, as DirectML.h declares them."""
 
+from __future__ import annotations
+
 import ctypes
 from typing import Any
 

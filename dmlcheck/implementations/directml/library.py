@@ -1,5 +1,7 @@
 """DirectML's library: where it is, whether this machine can load it, and which release it is of."""
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import mmap

@@ -4,6 +4,8 @@ On Linux the library is linked with Direct3D 12 and DXCore. Where there is no GP
 wheel's own stand for both, ours where it has none, and DXCore's one function is led to an object of ours.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import struct

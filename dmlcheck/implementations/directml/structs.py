@@ -3,6 +3,8 @@
 An image is position independent: its pointers are offsets until somebody adds the address that it has been put at.
 """
 
+from __future__ import annotations
+
 import struct
 from functools import cache
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """The operators that a node becomes as steps: descs that are valid, and tensors by name; and as a case."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -3,6 +3,8 @@
 And the operators from which nodes of several descs are built, which repeat and turn them so.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 

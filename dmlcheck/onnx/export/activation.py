@@ -1,5 +1,7 @@
 """Activations: one node where ONNX has their parameters, with a product by a power of two before or after it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import partial
 

@@ -5,6 +5,8 @@ With the short runs of nodes that many mappings need.
 A change without effect adds no node: the value comes back as it is.
 """
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Callable, Sequence

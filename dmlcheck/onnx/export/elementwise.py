@@ -3,6 +3,8 @@
 Gradients that pass in places and are 0 elsewhere are comparisons and a Where.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from functools import partial, reduce

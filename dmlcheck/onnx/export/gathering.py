@@ -1,5 +1,7 @@
 """Elements named by indices, sorted or counted: gathers, scatters, ONE_HOT, TOP_K, NONZERO_COORDINATES."""
 
+from __future__ import annotations
+
 import math
 from functools import partial
 

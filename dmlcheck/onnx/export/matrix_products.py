@@ -3,6 +3,8 @@
 For reductions of one axis in ONNX, several axes become the last one, and return afterwards.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 

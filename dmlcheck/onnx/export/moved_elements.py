@@ -1,5 +1,7 @@
 """Moved elements: parts, windows, padding, blocks, repeated and reversed tensors; and tensors made only from fields."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Callable, Sequence

@@ -1,5 +1,7 @@
 """Normalizations: by given or computed mean and variance, by neighbours, by a norm."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 

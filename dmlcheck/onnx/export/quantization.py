@@ -5,6 +5,8 @@ blocks along any dimensions. ONNX has a number, a vector for an axis, or blocks 
 for each element, from opset 21 on. Some operators on quantized numbers are onnxruntime's own.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from functools import partial

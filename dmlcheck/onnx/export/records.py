@@ -1,5 +1,7 @@
 """A desc as an ONNX graph: plain records that need neither NumPy nor onnx."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 # ONNX's names of the element types that DirectML has too.

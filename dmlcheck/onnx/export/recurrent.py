@@ -3,6 +3,8 @@
 MULTIHEAD_ATTENTION is onnxruntime's own MultiHeadAttention, with query, key and value each in a tensor of its own.
 """
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, NamedTuple
 

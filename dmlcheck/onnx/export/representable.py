@@ -1,5 +1,7 @@
 """The numbers of a data type, the rounding of other numbers to it, and refusals of what ONNX cannot have."""
 
+from __future__ import annotations
+
 import math
 import struct
 from collections.abc import Collection

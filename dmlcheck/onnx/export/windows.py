@@ -3,6 +3,8 @@
 Resampling is ONNX's Resize with the scales of the desc, if the offsets match one of its coordinate modes.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -3,6 +3,8 @@
 Needs the package onnx.
 """
 
+from __future__ import annotations
+
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

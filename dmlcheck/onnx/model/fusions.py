@@ -5,6 +5,8 @@ GenerateTransformers in graph_transformer_utils.cc. Here are the fusions whose l
 fused operator can need a higher feature level than the nodes do. Needs the package onnx.
 """
 
+from __future__ import annotations
+
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,8 @@
 Needs the package onnx.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from itertools import count, repeat
 from typing import Any, NamedTuple

@@ -3,6 +3,8 @@
 Needs the package onnx.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Sizes that a model names: exporters also write sums and products of names, as `past + seq` or `2*s0`."""
 
+from __future__ import annotations
+
 import ast
 import math
 import re

@@ -1,5 +1,7 @@
 """The types and sizes that the outputs of a node must have, as ONNX infers them from its inputs."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

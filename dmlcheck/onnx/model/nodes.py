@@ -3,6 +3,8 @@
 Needs the package onnx.
 """
 
+from __future__ import annotations
+
 from collections import ChainMap
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import count, islice, zip_longest

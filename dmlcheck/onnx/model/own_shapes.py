@@ -4,6 +4,8 @@ Of STFT the package onnx infers all frequencies where the attribute for half of 
 From contrib_defs.cc, bert_defs.cc and quantization_defs.cc of ONNX Runtime. Needs the package onnx.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple

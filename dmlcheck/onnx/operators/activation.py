@@ -1,5 +1,7 @@
 """Activations of both ONNX and DirectML, and the operators with a Gelu inside."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

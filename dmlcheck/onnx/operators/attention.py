@@ -3,6 +3,8 @@
 DirectML has the heads side by side, and adds one tensor to the products: hidden keys have -infinity in it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Convolutions, and the windows that they and poolings have."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -3,6 +3,8 @@
 The provider's are from DmlOperatorEinSum.cpp, and EinSumHelper in its OperatorHelper.cpp, since ONNX Runtime 1.19.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -6,6 +6,8 @@ Runtime's DirectML provider. Defaults of attributes are from ONNX Runtime's cont
 OperatorUtility.cpp.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

@@ -4,6 +4,8 @@ From DmlOperatorMultiHeadAttention.cpp, DmlOperatorAttention.cpp and DmlOperator
 DirectML provider.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple

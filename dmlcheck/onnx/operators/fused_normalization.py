@@ -4,6 +4,8 @@ From DmlOperatorSkipLayerNormalization.cpp, DmlOperatorEmbedLayerNormalization.c
 Runtime's DirectML provider.
 """
 
+from __future__ import annotations
+
 from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef

@@ -1,5 +1,7 @@
 """Elements by their indices, sorted, counted or added up along an axis."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from functools import partial

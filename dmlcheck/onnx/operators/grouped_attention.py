@@ -4,6 +4,8 @@ Its meaning is from its schema in ONNX Runtime's bert_defs.cc, and group_query_a
 are from DmlOperatorGroupQueryAttention.cpp.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import sqrt
 from typing import Any, NamedTuple

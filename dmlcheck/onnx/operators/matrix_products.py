@@ -3,6 +3,8 @@
 From DmlOperatorFusedMatMul.cpp of ONNX Runtime's DirectML provider.
 """
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Moved elements: copies, whole tensors, parts, windows, padding, blocks."""
 
+from __future__ import annotations
+
 import math
 from functools import partial
 

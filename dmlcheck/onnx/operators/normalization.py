@@ -3,6 +3,8 @@
 The provider's descs are from DmlOperatorLayerNormalization.cpp and the helpers of OperatorHelper.cpp.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import partial
 

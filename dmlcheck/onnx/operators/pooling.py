@@ -1,5 +1,7 @@
 """Pooling, of windows, of whole images and of regions, and its inverse."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -4,6 +4,8 @@ The provider's descs from version 21 on are from DmlOperatorQuantization21 in Dm
 BroadcastQuantizationParameters in DmlOperator.cpp.
 """
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any
 

@@ -4,6 +4,8 @@ From DmlOperatorQLinearSigmoid.cpp, DmlOperatorQLinearConcat.cpp, DmlOperatorDyn
 DmlOperatorMatMulNBits.cpp of ONNX Runtime's DirectML provider.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,5 +1,7 @@
 """RNN, GRU and LSTM, which ONNX and DirectML have with the gates in the same order."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

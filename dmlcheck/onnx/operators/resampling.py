@@ -1,5 +1,7 @@
 """Resampling: Resize and Upsample as RESAMPLE2 (the provider's are RESAMPLE3), RoiAlign as ROI_ALIGN1."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

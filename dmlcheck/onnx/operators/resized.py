@@ -4,6 +4,8 @@ The source is DmlOperatorResize.cpp with ResizeHelper of OperatorHelper.cpp, as 
 FLOAT32.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import NamedTuple
 

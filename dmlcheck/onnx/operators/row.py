@@ -1,5 +1,7 @@
 """A row of the families' tables: an operator of ONNX with its steps."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,6 +4,8 @@ The steps of a family are checked against DirectML's tables afterwards, so that 
 these tables.
 """
 
+from __future__ import annotations
+
 import os
 from importlib import import_module
 from pkgutil import iter_modules

@@ -3,6 +3,8 @@
 From DmlSTFT.h, DmlDFT.h and DmlGridSample.h of ONNX Runtime's DirectML provider.
 """
 
+from __future__ import annotations
+
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
 from dmlcheck.onnx.descs.tensors import identity, pair
 from dmlcheck.onnx.operators.row import BY_SHADERS, BY_SIZES, Row

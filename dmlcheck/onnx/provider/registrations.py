@@ -1,5 +1,7 @@
 """The kernels of ONNX Runtime's DirectML provider and of its CPU: their operators, versions and types."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache

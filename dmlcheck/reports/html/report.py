@@ -1,5 +1,7 @@
 """The report of a run as one HTML file: cases are kept as they come, and put together at its end."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """The example of an operator: its tensors as grids, and code in C++, YAML, Python and for ONNX."""
 
+from __future__ import annotations
+
 import math
 import pprint
 import re

@@ -1,5 +1,7 @@
 """A wrong desc for each constraint, the output of `validate` for it, and the lines that make it valid."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from difflib import SequenceMatcher

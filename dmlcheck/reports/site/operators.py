@@ -1,5 +1,7 @@
 """The values of an operator's page: its record, as `show --format json` prints it, and texts made of it."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

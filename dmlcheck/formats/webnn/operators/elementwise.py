@@ -1,5 +1,7 @@
 """Operators that move elements, and functions of each element, of two and of three."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from functools import partial

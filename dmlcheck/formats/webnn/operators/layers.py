@@ -3,6 +3,8 @@
 Other layouts of images than DirectML's are read through strides.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,5 +1,7 @@
 """The row of an operator of WebNN, and a call of an operator with its arguments."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

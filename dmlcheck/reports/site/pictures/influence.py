@@ -1,5 +1,7 @@
 """The input elements that an output element is made of: those that change it in the reference engine."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """The drawings of an operator's example, by the family of the operator."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
