@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import json_of
+from commandline import DESC, json_of
 from misbehaving import CRASH, HANG
 
 HERE = Path(__file__).parent
@@ -325,18 +325,15 @@ def test_failures_that_are_known_of_a_version_of_directml_are_xfailed(
     assert (wrong.returncode, "eight is not a version of DirectML; write 1.8.0" in wrong.stderr) == (4, True)
 
 
-NEGATIVE = """\
-operator: DML_OPERATOR_REDUCE
-desc:
-  Function: SUM
-  InputTensor: {DataType: FLOAT32, Sizes: [3]}
-  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
-  Axes: [0]
+NEGATIVE = (
+    DESC
+    + """\
 cases:
 - {name: plain}
 - {name: axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
 - {name: random, inputs: {InputTensor: {random: {seed: 1, low: 1, high: 2}}}}
 """
+)
 
 
 VAIN = "dmlcheck: 0 cases computed, 2 descs checked: nothing was checked on python:judged:unable"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
@@ -10,8 +10,30 @@ from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 
 
-def tensor(*sizes: int, data_type: str = "FLOAT32") -> dict[str, Any]:
-    return {"DataType": data_type, "Sizes": list(sizes)}
+def tensor(*sizes: int, data_type: str = "FLOAT32", **more: Any) -> dict[str, Any]:
+    return {"DataType": data_type, "Sizes": list(sizes), **more}
+
+
+def convolution(x: Sequence[int], taps: Sequence[int], output: Sequence[int], **more: Any) -> dict[str, Any]:
+    """Return the fields of a CONVOLUTION of these sizes; the others are as usual, but for `more`."""
+    count = len(x) - 2
+    return {
+        "InputTensor": tensor(*x),
+        "FilterTensor": tensor(*taps),
+        "OutputTensor": tensor(*output),
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        **dict.fromkeys(("Strides", "Dilations"), [1] * count),
+        **dict.fromkeys(("StartPadding", "EndPadding", "OutputPadding"), [0] * count),
+        "GroupCount": 1,
+        **more,
+    }
+
+
+def product(a: Sequence[int], b: Sequence[int], output: Sequence[int], **more: Any) -> dict[str, Any]:
+    """Return the fields of a GEMM of matrices of these sizes, of which none is transposed, but for `more`."""
+    tensors = {"ATensor": tensor(*a), "BTensor": tensor(*b), "OutputTensor": tensor(*output)}
+    return {**tensors, "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0, **more}
 
 
 def valid(operator: str, fields: Mapping[str, Any] = {}, **others: Any) -> OperatorDesc:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import dmlcheck, json_of, many, write
+from commandline import DESC, dmlcheck, json_of, many, write
 from results import failed, summary_of
 
 from dmlcheck.cli.merge import WholeRun, whole_run
@@ -65,18 +65,15 @@ def test_as_much_is_printed_as_of_a_run(word: str, ids: int) -> None:
     assert any(line.startswith("operator") for line in lines) is (word == "-v")
 
 
-DESCS = """\
-operator: REDUCE
-desc:
-  Function: SUM
-  InputTensor: {DataType: FLOAT32, Sizes: [3]}
-  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
-  Axes: [0]
+DESCS = (
+    DESC
+    + """\
 cases:
 - {name: plain}
 - {name: axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
 - {name: sum, inputs: {InputTensor: [1, 2, 3]}, outputs: {OutputTensor: [6]}}
 """
+)
 
 
 @pytest.mark.slow

@@ -82,13 +82,9 @@ def test_a_plain_desc_is_legal_or_fails_whatever_the_implementation() -> None:
         assert (wrong.exit_code, "error[unknown-enum-value]" in wrong.stdout) == (1, True)
 
 
-MIXED = """\
-operator: REDUCE
-desc:
-  Function: SUM
-  InputTensor: {DataType: FLOAT32, Sizes: [3]}
-  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
-  Axes: [0]
+MIXED = (
+    DESC
+    + """\
 cases:
 - {name: plain}
 - {name: axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
@@ -98,6 +94,7 @@ cases:
 - {name: sum, inputs: {InputTensor: [1, 2, 3]}, outputs: {OutputTensor: [6]}}
 - {name: random, inputs: {InputTensor: {random: {seed: 1, low: 1, high: 2}}}}
 """
+)
 OUTCOMES = {
     # plain, axis, field, early, sum, random
     "reference": ("passed passed passed passed passed skipped", 1, 0, "1 passed, 4 descs checked, 1 skipped (1 for "),

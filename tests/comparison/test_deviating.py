@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from judged import answering, case_of, giving, result_of
+from valid_descs import product
 
 from dmlcheck.comparison.compare import JudgedOutputs, compare
 from dmlcheck.comparison.deviating import explaining
@@ -151,14 +152,7 @@ def test_an_output_that_is_right_for_another_attribute_is_explained(actual: list
 
 @pytest.mark.parametrize(("scale", "actual", "is_known"), [(INF, NAN, False), (3e38, INF, True), (3e38, 3.0, False)])
 def test_what_follows_from_an_infinite_input_is_no_overflow(scale: float, actual: float, is_known: bool) -> None:
-    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}
-    fields = {
-        **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor),
-        "TransA": "NONE",
-        "TransB": "NONE",
-        "Alpha": 0.125,
-        "Beta": 0,
-    }
+    fields = product([1] * 4, [1] * 4, [1] * 4, Alpha=0.125)
     inputs = {"ATensor": np.full((1, 1, 1, 1), scale, np.float32), "BTensor": np.full((1, 1, 1, 1), 4, np.float32)}
     right, wrong = (np.full((1, 1, 1, 1), value, np.float32) for value in (scale / 2, actual))
     made = judged("GEMM", fields, inputs, right, wrong)

@@ -1,4 +1,4 @@
-"""Reading YAML in tests."""
+"""Reading YAML and JSON in tests."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
+from hypothesis import strategies as st
+
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 
+PROPERTY = settings(deadline=None, max_examples=100)
+NESTED = st.recursive(
+    st.sampled_from(["", "é", "😀"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("xyzé😀"), inner, max_size=4),
+    max_leaves=15,
+)
 PATIENCE = 300  # seconds, for what would never end if it went wrong
 
 # Reads the file that is named in a process of its own, with 2 GB where that can be limited, and prints its rules.
@@ -25,6 +34,16 @@ from dmlcheck.files import yaml
 document = yaml.read(sys.argv[1])
 print(json.dumps([problem.rule for problem in document.problems]))
 """
+
+
+def json_values(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
+    """Return values that JSON can have, with these texts."""
+    numbers = st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
+    return st.recursive(
+        st.none() | st.booleans() | numbers | texts,
+        lambda inner: st.lists(inner, max_size=5) | st.dictionaries(texts, inner, max_size=5),
+        max_leaves=20,
+    )
 
 
 def parse(text: str) -> Document:

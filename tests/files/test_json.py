@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from itertools import cycle
@@ -12,23 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from files.parsing import NESTED, PROPERTY, json_values, rules_in_a_process
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document, Overflow, Position
 from dmlcheck.files.json import parse_json
 from dmlcheck.files.yaml import MAX_DEPTH, MAX_DIGITS, MAX_NODES
-
-PATIENCE = 300  # seconds, for what would never end if it went wrong
-PROPERTY = settings(deadline=None, max_examples=100)
-
-READ = """\
-import json, sys
-from dmlcheck.files import yaml
-document = yaml.read(sys.argv[1])
-print(json.dumps([problem.rule for problem in document.problems]))
-"""
 
 
 def parse(text: str) -> Document:
@@ -48,16 +37,6 @@ def refusals(text: str) -> list[tuple[str, int | None, int | None]]:
     document = parse(text)
     assert document.value is None
     return [(problem.rule, problem.line, problem.column) for problem in document.problems]
-
-
-def rules_in_a_process(text: str, path: Path) -> list[str]:
-    """Return the rules that a file with this text breaks, read where an explosion does no harm."""
-    path.write_text(text, encoding="utf-8", newline="\n")
-    command = [sys.executable, "-c", READ, str(path)]
-    finished = subprocess.run(command, capture_output=True, check=False, encoding="utf-8", timeout=PATIENCE)
-    assert (finished.returncode, finished.stderr) == (0, "")
-    rules: list[str] = json.loads(finished.stdout)
-    return rules
 
 
 # ---- values
@@ -246,7 +225,9 @@ def test_a_text_has_a_number_of_escapes_that_are_read() -> None:
     ],
 )
 def test_no_text_takes_much_longer_than_its_length(text: str, rules: list[str], tmp_path: Path) -> None:
-    found = rules_in_a_process(text, tmp_path / "case.json")
+    path = tmp_path / "case.json"
+    path.write_text(text, encoding="utf-8", newline="\n")
+    found = rules_in_a_process(path)
     assert found[: len(rules)] == rules
     assert set(found) == set(rules)
 
@@ -321,13 +302,7 @@ def test_text_of_no_name_keeps_the_problems_of_its_json() -> None:
 
 # ---- properties
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-NUMBERS = st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | NUMBERS | TEXT,
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=5),
-    max_leaves=20,
-)
+JSON_VALUES = json_values(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 INLINE = ["", " ", "\t", "/**/", "/* [ */", "/*/ , */", '/* "// */']
 BETWEEN = [*INLINE, "\n", "\r\n", '// "\n', '/* "\n// } */', "// */ /*\r\n"]
 
@@ -373,13 +348,6 @@ def test_comments_between_the_tokens_and_trailing_commas_change_nothing(
     blanks = cycle(between)
     text = "".join(token + next(blanks) for token in ["", *tokens(value, cycle(commas))])
     assert repr(value_of(text)) == repr(value)
-
-
-NESTED = st.recursive(
-    st.sampled_from(["", "é", "😀"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("xyzé😀"), inner, max_size=4),
-    max_leaves=15,
-)
 
 
 def named(value: Any, path: tuple[str | int, ...], spelt: dict[tuple[str | int, ...], str]) -> Any:

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from files.parsing import parse, refusals, value_of
-from hypothesis import given, settings
+from files.parsing import NESTED, PROPERTY, json_values, parse, refusals, value_of
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Position
-
-PROPERTY = settings(deadline=None, max_examples=100)
 
 # ---- characters and encodings
 
@@ -159,13 +157,7 @@ def test_a_file_is_yaml_unless_its_name_says_json(name: str, tmp_path: Path) -> 
 
 # ---- properties
 
-YAML_TEXT = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=20)
-NUMBERS = st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False)
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | NUMBERS | YAML_TEXT,
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(YAML_TEXT, inner, max_size=5),
-    max_leaves=20,
-)
+JSON_VALUES = json_values(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=20))
 
 
 @pytest.mark.slow
@@ -205,13 +197,6 @@ def test_any_text_of_yaml_s_own_characters_is_read_or_refused_inside_the_file(te
         assert 1 <= problem.line <= len(lines)
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
     assert document.value is None or document.locate(("a", 0)).line <= len(lines)
-
-
-NESTED = st.recursive(
-    st.sampled_from(["", "é", "😀"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("xyzé😀"), inner, max_size=4),
-    max_leaves=15,
-)
 
 
 def named(value: Any, path: tuple[str | int, ...], spelt: dict[tuple[str | int, ...], str]) -> Any:

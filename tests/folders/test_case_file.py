@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from valid_descs import tensor
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
@@ -15,10 +16,6 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder
-
-
-def tensor(*sizes: int, data_type: str = "FLOAT32", **more: Any) -> dict[str, Any]:
-    return {"DataType": data_type, "Sizes": list(sizes), **more}
 
 
 def identity(input_tensor: dict[str, Any], output_tensor: dict[str, Any]) -> OperatorDesc:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from valid_descs import tensor, valid
+from valid_descs import convolution, tensor, valid
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.graphs.carry import carried
@@ -155,23 +155,9 @@ def test_errors_of_one_cause_are_carried_through_a_product_and_end_there() -> No
 
 
 def test_a_convolution_adds_up_the_jumps_that_its_window_sees() -> None:
-    convolution = valid(
-        "DML_OPERATOR_CONVOLUTION",
-        InputTensor=X,
-        FilterTensor=X,
-        OutputTensor=ONE,
-        Mode="CROSS_CORRELATION",
-        Direction="FORWARD",
-        DimensionCount=2,
-        Strides=[1, 1],
-        Dilations=[1, 1],
-        StartPadding=[0, 0],
-        EndPadding=[0, 0],
-        OutputPadding=[0, 0],
-        GroupCount=1,
-    )
+    step = valid("CONVOLUTION", convolution([1, 1, 1, COUNT], [1, 1, 1, COUNT], [1, 1, 1, 1]))
     weights = np.ones(COUNT, np.float32).view(np.uint8)
-    bound = of_chain([ROUND, convolution], near(0.5), {"FilterTensor": weights})
+    bound = of_chain([ROUND, step], near(0.5), {"FilterTensor": weights})
     assert is_within(0, bound)
     assert is_within(COUNT, bound)
     assert bound.shared is None

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import misbehaving_cases
 import numpy as np
 import pytest
 from commandline import json_of, run
@@ -29,16 +30,7 @@ from dmlcheck.implementations._program import Program
 
 HERE = Path(__file__).parent.parent
 PROGRAM = str(HERE / "commands" / "sums.py")
-HEAD = """\
-operator: DML_OPERATOR_REDUCE
-source: by hand
-desc:
-  Function: SUM
-  InputTensor: {DataType: INT32, Sizes: [3]}
-  OutputTensor: {DataType: INT32, Sizes: [1]}
-  Axes: [0]
-cases:
-"""
+HEAD = misbehaving_cases.HEAD.replace("TYPE", "INT32")
 
 
 def line_of(*words: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import dmlcheck, json_of
+from commandline import DESC, dmlcheck, json_of
 from dxdispatch_cases import CASES, COUNT, TENSOR, desc_of, folder
 from standin_dxdispatch import installed
 
@@ -80,15 +80,7 @@ def test_an_executable_has_to_refuse_a_desc_that_is_not_valid_at_the_level_of_th
     )
 
 
-NO_SUCH_AXIS = """\
-operator: REDUCE
-desc:
-  Function: SUM
-  InputTensor: {DataType: INT32, Sizes: [3]}
-  OutputTensor: {DataType: INT32, Sizes: [1]}
-  Axes: [1]
-invalid: [axis-out-of-range]
-"""
+NO_SUCH_AXIS = DESC.replace("FLOAT32", "INT32").replace("Axes: [0]", "Axes: [1]") + "invalid: [axis-out-of-range]\n"
 
 
 @pytest.mark.parametrize(

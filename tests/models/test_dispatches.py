@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from dxdispatch_models import DISPATCH, RESOURCES, model_of
 from numpy.typing import NDArray
+from valid_descs import tensor
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import collected
@@ -142,10 +143,6 @@ def test_bytes_that_are_no_elements_are_not_printed(tmp_path: Path) -> None:
 
 
 RELU = "DML_OPERATOR_ACTIVATION_RELU"
-
-
-def tensor(*sizes: int, **more: Any) -> dict[str, Any]:
-    return {"DataType": "FLOAT32", "Sizes": list(sizes), **more}
 
 
 def graph(operator: str = "ACTIVATION_IDENTITY", **fields: Any) -> Graph:

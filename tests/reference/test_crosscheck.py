@@ -425,15 +425,15 @@ PROGRAMS = ("onnxruntime", "onnx")
 
 
 class Known(NamedTuple):
-    """A disagreement that is explained: of which program, in which operator, for which data types of its first input.
+    """A disagreement that is explained: of which programs, in which operators, for which data types of the first input.
 
     `where` gives the elements that may differ. `fails` is in the place of that where there is no result to compare, and
-    is found in the message. Each row has to be seen for each of its types, by the releases that it is known of: those
+    is found in the message. Each row has to be seen for each of these, by the releases that it is known of: those
     from `since` on, up to `until`.
     """
 
-    program: str
-    operator: str
+    programs: tuple[str, ...]
+    operators: tuple[str, ...]
     types: tuple[str, ...]
     why: str
     where: Callable[[Seen], Any] = lambda seen: False  # noqa: ARG005
@@ -569,124 +569,115 @@ def is_spread(seen: Seen) -> bool:
 
 KNOWN = [
     Known(
-        "onnxruntime",
-        "FOLD",
+        ("onnxruntime",),
+        ("FOLD",),
         FLOATS,
         "in one spatial dimension, and in three or more, puts the elements of a window with gaps in wrong places",
         is_spread,
     ),
-    *(
-        Known(
-            program,
-            "ACTIVATION_CELU",
-            ("FLOAT32",),
-            "computes the exponential in FLOAT32, where it may be infinite and its product with Alpha not",
-            lambda seen: seen.x / seen.value("Alpha") > np.log(np.finfo(np.float32).max),
-        )
-        for program in PROGRAMS
+    Known(
+        PROGRAMS,
+        ("ACTIVATION_CELU",),
+        ("FLOAT32",),
+        "computes the exponential in FLOAT32, where it may be infinite and its product with Alpha not",
+        lambda seen: seen.x / seen.value("Alpha") > np.log(np.finfo(np.float32).max),
     ),
     Known(
-        "onnx",
-        "ACTIVATION_ELU",
+        ("onnx",),
+        ("ACTIVATION_ELU",),
         FLOATS,
         "multiplies 0 by Alpha too, which gives NaN for an infinite one; the formula has x at 0",
         lambda seen: (seen.x == 0) & np.isinf(seen.value("Alpha")),
     ),
     Known(
-        "onnx",
-        "ACTIVATION_LEAKY_RELU",
+        ("onnx",),
+        ("ACTIVATION_LEAKY_RELU",),
         FLOATS,
         "adds 0 * Alpha to x above 0, which gives NaN for an infinite Alpha; the formula has x there",
         lambda seen: (seen.x >= 0) & np.isinf(seen.value("Alpha")),
     ),
-    *(
-        Known(
-            "onnx",
-            f"ACTIVATION_LOG_SOFTMAX{version}",
-            FLOATS,
-            "takes the logarithm of the softmax, which is denormal or 0 there",
-            lambda seen: seen.expected < np.log(np.finfo(seen.expected.dtype).smallest_normal),
-        )
-        for version in ("", "1")
+    Known(
+        ("onnx",),
+        ("ACTIVATION_LOG_SOFTMAX", "ACTIVATION_LOG_SOFTMAX1"),
+        FLOATS,
+        "takes the logarithm of the softmax, which is denormal or 0 there",
+        lambda seen: seen.expected < np.log(np.finfo(seen.expected.dtype).smallest_normal),
     ),
     Known(
-        "onnx",
-        "ACTIVATION_PARAMETERIZED_RELU",
+        ("onnx",),
+        ("ACTIVATION_PARAMETERIZED_RELU",),
         FLOATS,
         "multiplies 0 by the slope too, which gives NaN for one that is not finite; the formula has x at 0",
         lambda seen: (seen.x == 0) & ~np.isfinite(seen.inputs["SlopeTensor"]),
     ),
     Known(
-        "onnxruntime",
-        "ACTIVATION_SIGMOID",
+        ("onnxruntime",),
+        ("ACTIVATION_SIGMOID",),
         ("FLOAT32",),
         "a rational approximation whose error is absolute, up to 1.6e-7: too many units in the last place below 1/16",
         lambda seen: seen.expected < 2**-4,
     ),
     Known(
-        "onnxruntime",
-        "ACTIVATION_SWISH",
+        ("onnxruntime",),
+        ("ACTIVATION_SWISH",),
         FLOATS,
         "x times a sigmoid whose error is absolute, up to 1.6e-7: too many units in the last place below 1/16",
         lambda seen: seen.x * seen.value("SigmoidInputScale") < -2.7,
     ),
     Known(
-        "onnx",
-        "ELEMENT_WISE_POW",
+        ("onnx",),
+        ("ELEMENT_WISE_POW",),
         ("INT32",),
         "NumPy raises no integers to negative powers, whatever the base",
         fails="ValueError: Integers to negative integer powers are not allowed",
     ),
     Known(
-        "onnx",
-        "ELEMENT_WISE_QUANTIZE_LINEAR",
+        ("onnx",),
+        ("ELEMENT_WISE_QUANTIZE_LINEAR",),
         ("FLOAT32", "FLOAT16", "INT32"),
         "quotients are made INT32 before they are limited",
         lambda seen: quotient(seen) >= 2**31,
     ),
     Known(
-        "onnxruntime",
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+        ("onnxruntime",),
+        ("ELEMENT_WISE_QUANTIZED_LINEAR_ADD",),
         ("INT8",),
         "quotients are made INT32 before they are limited",
         lambda seen: quotient_of_sum(seen) >= 2**31,
     ),
     Known(
-        "onnx",
-        "CONVOLUTION",
+        ("onnx",),
+        ("CONVOLUTION",),
         FLOATS,
         "takes the groups of a transposed convolution apart wrongly",
         lambda seen: seen.value("Direction") == "BACKWARD" and seen.value("GroupCount") > 1,
         fails=r"(?s)'BACKWARD'.*'GroupCount': [2-9].*ValueError",
     ),
     Known(
-        "onnx",
-        "CONVOLUTION",
+        ("onnx",),
+        ("CONVOLUTION",),
         FLOATS,
         "takes what an output has beyond its windows, by OutputPadding or dilations, off what the filter slides over",
         fails=r"(?s)'BACKWARD'.*ValueError.*number of sliding blocks",
     ),
-    *(
-        Known(
-            "onnx",
-            operator,
-            ("INT8", "UINT8"),
-            "gives what is one for each output channel two spatial dimensions, where there is one",
-            fails="'DimensionCount': 1.*(ValueError|the result is)",
-        )
-        for operator in ("CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION")
+    Known(
+        ("onnx",),
+        ("CONVOLUTION_INTEGER", "QUANTIZED_LINEAR_CONVOLUTION"),
+        ("INT8", "UINT8"),
+        "gives what is one for each output channel two spatial dimensions, where there is one",
+        fails="'DimensionCount': 1.*(ValueError|the result is)",
     ),
     Known(
-        "onnx",
-        "MATRIX_MULTIPLY_INTEGER",
+        ("onnx",),
+        ("MATRIX_MULTIPLY_INTEGER",),
         ("INT8",),
         "takes what is one for each row of A as one for each column",
         has_rows,
         fails="could not be broadcast together with shapes|doesn't match the broadcast shape",
     ),
     Known(
-        "onnx",
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+        ("onnx",),
+        ("QUANTIZED_LINEAR_MATRIX_MULTIPLY",),
         ("INT8", "UINT8"),
         "takes what is one for each row of A as one for each column",
         has_rows,
@@ -694,8 +685,8 @@ KNOWN = [
     ),
     *(
         Known(
-            "onnxruntime",
-            operator,
+            ("onnxruntime",),
+            (operator,),
             types,
             "adds products of UINT8 and INT8 in pairs that are limited to INT16, where the processor has no VNNI",
             exceeds_pairs,
@@ -709,258 +700,234 @@ KNOWN = [
         if limits_pairs()
     ),
     Known(
-        "onnxruntime",
-        "REDUCE",
+        ("onnxruntime",),
+        ("REDUCE",),
         ("INT32", "INT64"),
         "adds and multiplies integers in FLOAT64, and limits the result to the type instead of wrapping",
         beyond_whole,
     ),
     Known(
-        "onnxruntime",
-        "REDUCE",
+        ("onnxruntime",),
+        ("REDUCE",),
         ("FLOAT32",),
         "squares and multiplies in FLOAT32, where what is on the way is infinite, or denormal",
         leaves_range,
     ),
     Known(
-        "onnx",
-        "REDUCE",
+        ("onnx",),
+        ("REDUCE",),
         FLOATS,
         "adds, squares and multiplies in the type itself, where what is on the way is infinite, or denormal",
         leaves_range,
     ),
     Known(
-        "onnx",
-        "REDUCE",
+        ("onnx",),
+        ("REDUCE",),
         FLOATS,
         "subtracts the largest element, which gives NaN if it is infinite",
         lambda seen: seen.value("Function") == "LOG_SUM_EXP" and np.isinf(seen.reduced(np.maximum, seen.x)),
     ),
     Known(
-        "onnx",
-        "REDUCE",
+        ("onnx",),
+        ("REDUCE",),
         ("INT32", "UINT32"),
         "NumPy adds 32-bit integers in 64 bits, and the sum of squares stays there",
         fails=r"SUM_SQUARE.*: the result is u?int64 .* instead of u?int32",
     ),
     Known(
-        "onnx",
-        "BATCH_NORMALIZATION",
+        ("onnx",),
+        ("BATCH_NORMALIZATION",),
         ("FLOAT16",),
         "subtracts and adds in FLOAT16, where what is on the way is infinite",
         batch_beyond_float16,
     ),
-    *(
-        Known(
-            "onnx",
-            operator,
-            ("FLOAT16",),
-            "squares in FLOAT16, where what is on the way is infinite",
-            squares_beyond_float16,
-        )
-        for operator in (
+    Known(
+        ("onnx",),
+        (
             "BATCH_NORMALIZATION_TRAINING",
             "LP_NORMALIZATION",
             "MEAN_VARIANCE_NORMALIZATION",
             "MEAN_VARIANCE_NORMALIZATION1",
             "MEAN_VARIANCE_NORMALIZATION2",
-        )
-    ),
-    *(
-        Known(
-            program,
-            operator,
-            ("FLOAT32",),
-            "adds in FLOAT32 and multiplies by Alpha last, where a sum is infinite on the way",
-            products_beyond_type,
-        )
-        for program in PROGRAMS
-        for operator in ("CONVOLUTION", "GEMM")
-    ),
-    *(
-        Known(
-            program,
-            operator,
-            ("FLOAT32",),
-            "the variance is the mean of the squares less the square of the mean",
-            is_far_from_0,
-        )
-        for program in PROGRAMS
-        for operator in ("MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2")
-    ),
-    Known(
-        "onnx",
-        "LOCAL_RESPONSE_NORMALIZATION",
-        FLOATS,
-        "takes the size of the batch for the number of channels: the sums of the others stay 0",
-        lambda seen: np.arange(seen.x.shape[1])[:, None, None] >= seen.x.shape[0],
-    ),
-    Known(
-        "onnx",
-        "LOCAL_RESPONSE_NORMALIZATION",
-        FLOATS,
-        "takes the size of the batch for the number of channels, which may be less",
-        fails="IndexError: index .* is out of bounds for axis 1",
-    ),
-    Known(
-        "onnx",
-        "LOCAL_RESPONSE_NORMALIZATION",
+        ),
         ("FLOAT16",),
         "squares in FLOAT16, where what is on the way is infinite",
         squares_beyond_float16,
     ),
     Known(
-        "onnxruntime",
-        "LOCAL_RESPONSE_NORMALIZATION",
+        PROGRAMS,
+        ("CONVOLUTION", "GEMM"),
+        ("FLOAT32",),
+        "adds in FLOAT32 and multiplies by Alpha last, where a sum is infinite on the way",
+        products_beyond_type,
+    ),
+    Known(
+        PROGRAMS,
+        ("MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"),
+        ("FLOAT32",),
+        "the variance is the mean of the squares less the square of the mean",
+        is_far_from_0,
+    ),
+    Known(
+        ("onnx",),
+        ("LOCAL_RESPONSE_NORMALIZATION",),
+        FLOATS,
+        "takes the size of the batch for the number of channels: the sums of the others stay 0",
+        lambda seen: np.arange(seen.x.shape[1])[:, None, None] >= seen.x.shape[0],
+    ),
+    Known(
+        ("onnx",),
+        ("LOCAL_RESPONSE_NORMALIZATION",),
+        FLOATS,
+        "takes the size of the batch for the number of channels, which may be less",
+        fails="IndexError: index .* is out of bounds for axis 1",
+    ),
+    Known(
+        ("onnx",),
+        ("LOCAL_RESPONSE_NORMALIZATION",),
+        ("FLOAT16",),
+        "squares in FLOAT16, where what is on the way is infinite",
+        squares_beyond_float16,
+    ),
+    Known(
+        ("onnxruntime",),
+        ("LOCAL_RESPONSE_NORMALIZATION",),
         FLOATS,
         "subtracts the squares that leave the region from a running sum, and after large ones the small ones are lost",
         lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.abs(seen.x),
     ),
-    *(
-        Known(
-            program,
-            "LOCAL_RESPONSE_NORMALIZATION",
-            ("FLOAT32",),
-            "computes squares in FLOAT32, where they may be infinite",
-            lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.sqrt(np.finfo(np.float32).max) / 2,
-        )
-        for program in PROGRAMS
+    Known(
+        PROGRAMS,
+        ("LOCAL_RESPONSE_NORMALIZATION",),
+        ("FLOAT32",),
+        "computes squares in FLOAT32, where they may be infinite",
+        lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.sqrt(np.finfo(np.float32).max) / 2,
     ),
     Known(
-        "onnxruntime",
-        "MAX_UNPOOLING",
+        ("onnxruntime",),
+        ("MAX_UNPOOLING",),
         FLOATS,
         "refuses an index beyond the output",
         fails="Index value out of bounds",
     ),
     Known(
-        "onnx",
-        "MAX_UNPOOLING",
+        ("onnx",),
+        ("MAX_UNPOOLING",),
         FLOATS,
         "takes no index beyond the output",
         fails="IndexError: index .* is out of bounds for axis 0",
     ),
     Known(
-        "onnx",
-        "LP_NORMALIZATION",
+        ("onnx",),
+        ("LP_NORMALIZATION",),
         FLOATS,
         "adds up the elements instead of their magnitudes",
         lambda seen: seen.value("P") == 1 and bool((seen.x < 0).any()),
     ),
     Known(
-        "onnx",
-        "QUANTIZE",
+        ("onnx",),
+        ("QUANTIZE",),
         FLOATS,
         "quotients are made INT32 before they are limited",
         lambda seen: seen.x >= 2**20,
     ),
-    *(
-        Known(
-            program,
-            operator,
-            ("FLOAT32",),
-            "adds in FLOAT32, where the sum is infinite",
-            lambda seen: np.max(np.abs(seen.x)) >= 2.0**127,
-        )
-        for program in PROGRAMS
-        for operator in ("AVERAGE_POOLING", "AVERAGE_POOLING1")
+    Known(
+        PROGRAMS,
+        ("AVERAGE_POOLING", "AVERAGE_POOLING1"),
+        ("FLOAT32",),
+        "adds in FLOAT32, where the sum is infinite",
+        lambda seen: np.max(np.abs(seen.x)) >= 2.0**127,
     ),
     *(
         Known(
-            program,
-            operator,
+            (program,),
+            ("LP_POOLING", "LP_POOLING1"),
             types,
             "takes powers in the type itself, where they are infinite",
             lambda seen: np.isfinite(seen.x).all() and np.max(np.abs(seen.x)) ** seen.value("P") > seen.most,
         )
         for program, types in (("onnxruntime", ("FLOAT32",)), ("onnx", FLOATS))
-        for operator in ("LP_POOLING", "LP_POOLING1")
-    ),
-    *(
-        Known(
-            "onnx",
-            operator,
-            FLOATS,
-            "takes NaN for padding",
-            lambda seen: np.isnan(seen.expected),
-        )
-        for operator in ("AVERAGE_POOLING", "AVERAGE_POOLING1", "LP_POOLING", "LP_POOLING1")
-    ),
-    *(
-        Known(
-            "onnx",
-            operator,
-            FLOATS,
-            "multiplies all elements with weights, most of them 0, and limits results to finite numbers",
-            lambda seen: not np.isfinite(seen.x).all(),
-        )
-        for operator in RESAMPLING
-    ),
-    *(
-        Known(
-            program,
-            operator,
-            FLOATS,
-            "refuses regions that are not finite",
-            fails=message,
-        )
-        for program, message in (
-            ("onnxruntime", "running RoiAlign node"),
-            ("onnx", "cannot convert float NaN to integer"),
-        )
-        for operator in ("ROI_ALIGN", "ROI_ALIGN1")
     ),
     Known(
-        "onnxruntime",
-        "MAX_POOLING",
+        ("onnx",),
+        ("AVERAGE_POOLING", "AVERAGE_POOLING1", "LP_POOLING", "LP_POOLING1"),
+        FLOATS,
+        "takes NaN for padding",
+        lambda seen: np.isnan(seen.expected),
+    ),
+    Known(
+        ("onnx",),
+        RESAMPLING,
+        FLOATS,
+        "multiplies all elements with weights, most of them 0, and limits results to finite numbers",
+        lambda seen: not np.isfinite(seen.x).all(),
+    ),
+    Known(
+        PROGRAMS,
+        ("ROI_ALIGN", "ROI_ALIGN1"),
+        FLOATS,
+        "refuses regions that are not finite",
+        fails="onnxruntime: .*running RoiAlign node|onnx: .*cannot convert float NaN to integer",
+    ),
+    Known(
+        ("onnxruntime",),
+        ("MAX_POOLING",),
         ("FLOAT32",),
         "pads with the lowest finite number, which is above -infinity",
         lambda seen: np.isneginf(seen.expected),
     ),
     Known(
-        "onnxruntime",
-        "ROI_POOLING",
+        ("onnxruntime",),
+        ("ROI_POOLING",),
         FLOATS,
         "refuses numbers of images that there are not",
         fails="running MaxRoiPool node",
     ),
     Known(
-        "onnxruntime",
-        "ROI_POOLING",
+        ("onnxruntime",),
+        ("ROI_POOLING",),
         ("FLOAT32",),
         "begins with the lowest finite number, which is above -infinity",
         lambda seen: np.isneginf(seen.expected),
     ),
     Known(
-        "onnxruntime",
-        "LSTM",
+        ("onnxruntime",),
+        ("LSTM",),
         FLOATS,
         "without a threshold it clips sums at the largest number, which makes numbers of infinity and NaN",
         lambda seen: any(not np.isfinite(x).all() for x in seen.inputs.values()),
     ),
     Known(
-        "onnxruntime",
-        "GRU",
+        ("onnxruntime",),
+        ("GRU",),
         FLOATS,
         "without a threshold it clips sums at the largest number, which makes numbers of infinity and NaN",
         lambda seen: ~np.isfinite(seen.expected) | any(not np.isfinite(x).all() for x in seen.inputs.values()),
     ),
     Known(
-        "onnxruntime",
-        "GRU",
+        ("onnxruntime",),
+        ("GRU",),
         FLOATS,
         "a softplus whose exponential overflows above 88",
         lambda seen: (np.abs(seen.expected).max() > 88) & has_function(seen, "SOFTPLUS"),
     ),
-    *(
-        Known(program, operator, ("FLOAT32",), "refuses an index that is outside", fails=words)
-        for program, words in (("onnxruntime", "out of data bounds|invalid ind|Out of range"), ("onnx", "IndexError"))
-        for operator in ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "SCATTER", "SCATTER_ND")
-        if (program, operator) != ("onnx", "GATHER_ELEMENTS")
+    Known(
+        ("onnxruntime",),
+        ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "SCATTER", "SCATTER_ND"),
+        ("FLOAT32",),
+        "refuses an index that is outside",
+        fails="out of data bounds|invalid ind|Out of range",
     ),
     Known(
-        "onnx",
-        "ONE_HOT",
+        ("onnx",),
+        ("GATHER", "GATHER_ND", "GATHER_ND1", "SCATTER", "SCATTER_ND"),
+        ("FLOAT32",),
+        "refuses an index that is outside",
+        fails="IndexError",
+    ),
+    Known(
+        ("onnx",),
+        ("ONE_HOT",),
         ("INT32", "INT64", "UINT32", "UINT64"),
         "computes off + (on - off) * 0 or 1, in which a small value is lost beside a large one, and digits of any",
         lambda seen: seen.inputs["ValuesTensor"].dtype.kind == "f",
@@ -983,7 +950,7 @@ class Tally(NamedTuple):
 
     compared: dict[str, int]
     unexplained: list[str]
-    met: set[tuple[int, str]]
+    met: set[tuple[str, int, str]]
 
 
 def crosscheck(operator: str, programs: dict[str, Any]) -> Tally:
@@ -1004,13 +971,13 @@ def crosscheck(operator: str, programs: dict[str, Any]) -> Tally:
     return tally
 
 
-def rows(program: str, desc: OperatorDesc) -> Iterator[tuple[tuple[int, str], Known]]:
+def rows(program: str, desc: OperatorDesc) -> Iterator[tuple[tuple[str, int, str], Known]]:
     """Yield the rows of KNOWN for a program, and a desc, each with what it is met as."""
     kind = (desc.tensors(INPUT) or desc.tensors())[0].tensor.data_type
     for index, known in enumerate(KNOWN):
-        is_about = (known.program, known.operator) == (program, desc.spec.short) and kind in known.types
+        is_about = program in known.programs and desc.spec.short in known.operators and kind in known.types
         if is_about and known.is_of(FOUND[program]):
-            yield (index, kind), known
+            yield (program, index, kind), known
 
 
 def judge(
@@ -1085,7 +1052,7 @@ ONE_PROGRAM = {
 
 
 def test_what_is_known_is_about_operators_that_are_compared() -> None:
-    assert {full_name(known.operator) for known in KNOWN} <= set(OPERATORS)
+    assert {full_name(operator) for known in KNOWN for operator in known.operators} <= set(OPERATORS)
     assert len(OPERATORS) >= 89
 
 
@@ -1100,11 +1067,12 @@ def test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(op
     tried = [program for program in PROGRAMS if is_tried(program, FOUND[program])]
     assert [text for text in tally.unexplained if text.startswith(tuple(f"{program}:" for program in tried))] == []
     unmet = [
-        f"{known.program}: {kind}: {known.why}"
+        f"{program}: {kind}: {known.why}"
         for index, known in enumerate(KNOWN)
+        if operator in map(full_name, known.operators)
+        for program in known.programs
         for kind in known.types
-        if full_name(known.operator) == operator and (index, kind) not in tally.met
-        if known.program in tried and known.is_of(FOUND[known.program])
+        if program in tried and known.is_of(FOUND[program]) and (program, index, kind) not in tally.met
     ]
     assert unmet == [], "what is listed as a disagreement is none any more"
     assert all(tally.compared.values()) or operator in ONE_PROGRAM, tally.compared
@@ -1113,11 +1081,11 @@ def test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(op
 
 
 def test_rows_are_known_of_releases() -> None:
-    known = Known("onnx", "REDUCE", ("FLOAT32",), "why", since=(1, 20), until=(1, 23))
+    known = Known(("onnx",), ("REDUCE",), ("FLOAT32",), "why", since=(1, 20), until=(1, 23))
     assert [known.is_of(release) for release in ((1, 19), (1, 20), (1, 23), (1, 24))] == [False, True, True, False]
     assert known._replace(until=None).is_of((2, 0))
     assert known._replace(since=None).is_of((1, 0))
-    assert all(known.is_of(TRIED[known.program][1]) or known.until for known in KNOWN)
+    assert all(known.is_of(TRIED[program][1]) or known.until for known in KNOWN for program in known.programs)
 
 
 @pytest.mark.slow

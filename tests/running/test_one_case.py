@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from asked_library import E_INVALIDARG, AskedLibrary
 from judged import answering, giving, like_reference
+from valid_descs import convolution
 
 from dmlcheck.cases.records import Case
 from dmlcheck.formats.registry import read_file
@@ -332,16 +333,7 @@ def test_the_reference_gives_the_results_of_all_cases_that_were_measured() -> No
     assert [one.id for one in cases if run_case(one, run).outcome != "passed"] == []
 
 
-GROUPED = {
-    "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]},
-    "FilterTensor": {"DataType": "FLOAT32", "Sizes": [2, 1, 1, 1]},
-    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]},
-    "Mode": "CROSS_CORRELATION",
-    "Direction": "FORWARD",
-    **{name: [1, 1] for name in ("Strides", "Dilations")},
-    **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
-    "GroupCount": 2,
-}
+GROUPED = convolution([1, 2, 1, 1], [2, 1, 1, 1], [1, 2, 1, 1], GroupCount=2)
 CONVOLVED = {"operator": "CONVOLUTION", "desc": GROUPED, "inputs": {"InputTensor": [1, 2], "FilterTensor": [10, 20]}}
 GROUPS = (
     "Wrong results of 2-D convolutions with GroupCount > 1 for some combinations of parameters; "

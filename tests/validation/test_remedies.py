@@ -5,42 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from valid_descs import convolution, product, tensor
 
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 
-
-def tensor(*sizes: int) -> dict[str, Any]:
-    return {"DataType": "FLOAT32", "Sizes": list(sizes)}
-
-
-CONVOLUTION = {
-    "InputTensor": tensor(1, 3, 8, 8),
-    "FilterTensor": tensor(64, 3, 3, 3),
-    "OutputTensor": tensor(1, 64, 6, 6),
-    "Mode": "CROSS_CORRELATION",
-    "Direction": "FORWARD",
-    "Strides": [1, 1],
-    "Dilations": [1, 1],
-    "StartPadding": [0, 0],
-    "EndPadding": [0, 0],
-    "OutputPadding": [0, 0],
-    "GroupCount": 1,
-}
+CONVOLUTION = convolution([1, 3, 8, 8], [64, 3, 3, 3], [1, 64, 6, 6])
+GEMM = product([1, 1, 2, 3], [1, 1, 3, 4], [1, 1, 2, 4], Beta=1)
 ARGMAX = {
     "InputTensor": tensor(2, 3),
     "OutputTensor": {**tensor(2, 1), "DataType": "UINT32"},
     "AxisDirection": "INCREASING",
-}
-GEMM = {
-    "ATensor": tensor(1, 1, 2, 3),
-    "BTensor": tensor(1, 1, 3, 4),
-    "OutputTensor": tensor(1, 1, 2, 4),
-    "TransA": "NONE",
-    "TransB": "NONE",
-    "Alpha": 1,
-    "Beta": 1,
 }
 
 

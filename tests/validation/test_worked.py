@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from made_operator import desc, tensor
+from valid_descs import convolution, product
 
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -117,28 +118,9 @@ def test_every_expression_of_every_spec_has_a_sum_or_none_without_an_error() -> 
 # ---- in messages
 
 
-CONVOLUTION: dict[str, Any] = {
-    "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 3, 224, 224]},
-    "FilterTensor": {"DataType": "FLOAT32", "Sizes": [64, 3, 7, 7]},
-    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 64, 112, 112]},
-    "Mode": "CROSS_CORRELATION",
-    "Direction": "FORWARD",
-    "Strides": [2, 2],
-    "Dilations": [1, 1],
-    "StartPadding": [3, 3],
-    "EndPadding": [3, 3],
-    "OutputPadding": [0, 0],
-    "GroupCount": 1,
-}
-GEMM: dict[str, Any] = {
-    "ATensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 768]},
-    "BTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 768, 3072]},
-    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 3072]},
-    "TransA": "NONE",
-    "TransB": "NONE",
-    "Alpha": 1,
-    "Beta": 0,
-}
+PAIRS = {"Strides": [2, 2], "StartPadding": [3, 3], "EndPadding": [3, 3]}
+CONVOLUTION = convolution([1, 3, 224, 224], [64, 3, 7, 7], [1, 64, 112, 112], **PAIRS)
+GEMM = product([1, 1, 2, 768], [1, 1, 768, 3072], [1, 1, 2, 3072])
 
 
 def told(operator: str, desc: dict[str, Any]) -> list[tuple[str, str | None]]:

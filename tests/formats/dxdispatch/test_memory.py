@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from dxdispatch_models import DISPATCH, model_of
+from valid_descs import tensor
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
@@ -24,10 +25,6 @@ RESOURCES = {
     "later": {"initialValuesDataType": "FLOAT32", "initialValues": "deferred"},
     "out": {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 6, "value": 0}},
 }
-
-
-def tensor(*sizes: int, **more: Any) -> dict[str, Any]:
-    return {"DataType": "FLOAT32", "Sizes": list(sizes), **more}
 
 
 def desc_of(operator: str = "ACTIVATION_IDENTITY", **fields: Any) -> OperatorDesc:

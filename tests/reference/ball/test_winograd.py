@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from valid_descs import tensor, valid
+import valid_descs
+from valid_descs import valid
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.known_faults import likely_cause
@@ -28,18 +30,8 @@ F32 = np.float32
 POINTS = {4: (0, 1, -1, 2, -2), 6: (0, 1, -1, 2, -2, Fraction(1, 2), Fraction(-1, 2))}
 
 
-def convolution(x: tuple[int, ...], taps: tuple[int, ...], output: tuple[int, ...], **fields: Any) -> OperatorDesc:
-    given = {
-        "InputTensor": tensor(*x),
-        "FilterTensor": tensor(*taps),
-        "OutputTensor": tensor(*output),
-        "Mode": "CROSS_CORRELATION",
-        "Direction": "FORWARD",
-        **{name: [1, 1] for name in ("Strides", "Dilations")},
-        **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
-        "GroupCount": 1,
-    }
-    return valid("CONVOLUTION", **{**given, **fields})
+def convolution(x: Sequence[int], taps: Sequence[int], output: Sequence[int], **fields: Any) -> OperatorDesc:
+    return valid("CONVOLUTION", valid_descs.convolution(x, taps, output, **fields))
 
 
 def polynomial(roots: list[Any]) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from made_descs import Made, built, tensor
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.tiling import cut
-from dmlcheck.values.number_formats import round_exact
 
 Array = np.ndarray[Any, Any]
 Place = tuple[int, ...]
@@ -41,15 +39,6 @@ def pairs(desc: OperatorDesc) -> dict[Place, list[Place]]:
                 at = tuple(of[each] for of, each in zip(place, element, strict=True))
                 found.setdefault((n, c, *at), []).append((n, c * len(elements) + row, block))
     return found
-
-
-def unfolded(desc: OperatorDesc, x: Array) -> Array:
-    output = np.zeros(desc.parts["OutputTensor"][0].tensor.sizes, x.dtype)
-    for at, columns in pairs(desc).items():
-        for column in columns:
-            inside = all(0 <= place < size for place, size in zip(at, x.shape, strict=True))
-            output[column] = x[at] if inside else 0
-    return output
 
 
 def folded(desc: OperatorDesc, x: Array) -> dict[Place, list[Any]]:
@@ -94,30 +83,6 @@ def made(generator: np.random.Generator, operator: str, data_type: str, of: Shap
 def some(operator: str, data_type: str, seed: int, count: int) -> list[Made]:
     generator = np.random.default_rng(seed)
     return [made(generator, operator, data_type, of) for of in shapes()[seed : seed + count]]
-
-
-MOVED = ("FLOAT64", "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data_type", MOVED)
-def test_unfold_moves_the_bits_of_elements(data_type: str) -> None:
-    for desc, inputs in some("UNFOLD", data_type, 1, 25):
-        x = inputs["InputTensor"]
-        found = engine.run(desc, inputs)["OutputTensor"]
-        kind = f"u{x.dtype.itemsize}"
-        assert np.array_equal(found.view(kind), unfolded(desc, x.view(kind))), desc
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "FLOAT64"])
-def test_fold_adds_up_floats_and_rounds_once(data_type: str) -> None:
-    for desc, inputs in some("FOLD", data_type, 2, 25):
-        found = engine.run(desc, inputs)["OutputTensor"]
-        for at, terms in folded(desc, inputs["InputTensor"]).items():
-            right = round_exact(sum(map(Fraction, terms), Fraction(0)), data_type)
-            few_ulp = 8 * np.spacing(max(map(abs, terms), default=0.0)) if data_type == "FLOAT64" else 0
-            assert abs(float(found[at]) - right) <= few_ulp, (desc, at)
 
 
 def test_small_tiles_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,58 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
-from elements import misrounded, refused
-from grouped import blocks_of, bound, computed
-from mpmath import mpf
+from elements import refused
+from grouped import blocks_of, bound
 
 Array = np.ndarray[Any, Any]
 
-DIGITS = mpmath.workprec(1000)  # bits: two FLOAT32 may be 277 apart
 TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
 OPERATORS = [("ACTIVATION_SOFTMAX", False), ("ACTIVATION_LOG_SOFTMAX", True)]
-OPERATORS_WITH_AXES = [(f"{operator}1", is_log) for operator, is_log in OPERATORS]
-
-
 # ---- values
-
-
-def power(x: Any) -> Any:
-    return mpmath.exp(x) if x > -(10**6) else mpf(0)
-
-
-def right_softmax(row: list[float], is_log: bool) -> list[Any]:
-    """Return the results of a group of numbers and -infinity, whose largest element is finite."""
-    largest = max(row)
-    finite = [mpf(x) - mpf(largest) for x in row if x > -math.inf]
-    finite.remove(0)
-    others = mpmath.fsum(power(x) for x in finite)
-    if not is_log:
-        return [power(mpf(x) - mpf(largest)) / (1 + others) if x > -math.inf else 0 for x in row]
-    less = mpmath.log1p(others)
-    return [(mpf(x) - mpf(largest) if x < largest else 0) - less if x > -math.inf else x for x in row]
-
-
-def groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[Array]:
-    """Return the places of the elements of each group."""
-    places = np.arange(math.prod(shape)).reshape(shape)
-    kept = [axis for axis in range(len(shape)) if axis not in axes]
-    return list(places.transpose(*kept, *axes).reshape(-1, math.prod(shape[axis] for axis in axes)))
-
-
-def right(tensor: Array, axes: tuple[int, ...], is_log: bool) -> Array:
-    """Return the results as float64."""
-    flat, results = tensor.reshape(-1), np.empty(tensor.size)
-    with DIGITS:
-        for group in groups(tensor.shape, axes):
-            results[group] = [float(mpf(x)) for x in right_softmax(flat[group].tolist(), is_log)]
-    return results.reshape(tensor.shape)
 
 
 def elements(generator: np.random.Generator, shape: tuple[int, ...], data_type: str) -> Array:
@@ -72,40 +33,6 @@ def elements(generator: np.random.Generator, shape: tuple[int, ...], data_type: 
     if generator.random() < 0.2:
         flat[1:][generator.random(flat.size - 1) < 0.2] = -math.inf
     return flat.reshape(shape)
-
-
-SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
-    ((40, 2), (1,)),
-    ((20, 5), (1,)),
-    ((3, 33), (1,)),
-    ((7, 3, 2), (0, 2)),
-    ((2, 3, 2, 2), (3, 1)),
-    ((3, 2, 3), (2, 0, 1)),
-    ((4, 3), ()),
-    ((1, 1, 2, 1, 1, 3, 2, 1), (6, 2, 0)),
-    ((200,), (0,)),
-]
-
-
-def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[Array, tuple[int, ...]]]:
-    """Yield tensors and axes along which every group has a finite element."""
-    generator = np.random.default_rng(seed)
-    for (shape, axes), _ in product(SHAPES, range(rounds)):
-        tensor = elements(generator, shape, data_type)
-        if np.isfinite(tensor.max(axis=axes)).all():
-            yield tensor, axes
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("data_type", TYPES)
-@pytest.mark.parametrize(("operator", "is_log"), OPERATORS_WITH_AXES)
-def test_the_results_of_groups_are_the_mathematical_ones(operator: str, is_log: bool, data_type: str) -> None:
-    count = 0
-    for tensor, axes in tensors(data_type, 23, 8):
-        found = computed(operator, tensor, Axes=list(axes))
-        assert not misrounded(found, right(tensor, axes, is_log)).any(), (tensor, axes)
-        count += len(groups(tensor.shape, axes))
-    assert count > 400
 
 
 # ---- bounds

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from valid_descs import valid
+from valid_descs import convolution, tensor, valid
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.reference import engine
@@ -26,10 +26,6 @@ def test_what_is_too_much_is_said_with_the_number() -> None:
     assert "terms" in str(terms(2**34 + 1).problem)
     assert multiplications(2**40).problem is None
     assert "multiplications" in str(multiplications(2**41).problem)
-
-
-def tensor(*sizes: int) -> dict[str, Any]:
-    return {"DataType": "FLOAT32", "Sizes": list(sizes)}
 
 
 def problem(operator: str, desc: dict[str, Any]) -> str | None:
@@ -67,39 +63,16 @@ def test_a_window_of_many_elements_at_many_places_is_too_much(stride: int) -> No
 def test_a_transposed_convolution_of_very_many_passes_is_too_much() -> None:
     """A stride of 1,024 by 1,024 makes 2^20 of them, one of 32 by 32 no more than 2^10."""
     for stride in (32, 1_024):
-        desc = {
-            "InputTensor": tensor(1, 1, 2, 2),
-            "FilterTensor": tensor(1, 1, stride, stride),
-            "OutputTensor": tensor(1, 1, 2 * stride, 2 * stride),
-            "Mode": "CROSS_CORRELATION",
-            "Direction": "BACKWARD",
-            "Strides": [stride, stride],
-            "Dilations": [1, 1],
-            "StartPadding": [0, 0],
-            "EndPadding": [0, 0],
-            "OutputPadding": [0, 0],
-            "GroupCount": 1,
-            "DimensionCount": 2,
-        }
+        output = [1, 1, 2 * stride, 2 * stride]
+        more = {"Direction": "BACKWARD", "Strides": [stride, stride]}
+        desc = convolution([1, 1, 2, 2], [1, 1, stride, stride], output, **more)
         assert (problem("CONVOLUTION", desc) is None) == (stride == 32)
 
 
 def test_a_layer_of_a_network_is_not_too_much() -> None:
     """The largest convolution of VGG-16, of 32 images: 6e10 products."""
-    desc = {
-        "InputTensor": tensor(32, 64, 224, 224),
-        "FilterTensor": tensor(64, 64, 3, 3),
-        "OutputTensor": tensor(32, 64, 224, 224),
-        "Mode": "CROSS_CORRELATION",
-        "Direction": "FORWARD",
-        "Strides": [1, 1],
-        "Dilations": [1, 1],
-        "StartPadding": [1, 1],
-        "EndPadding": [1, 1],
-        "OutputPadding": [0, 0],
-        "GroupCount": 1,
-        "DimensionCount": 2,
-    }
+    image = [32, 64, 224, 224]
+    desc = convolution(image, [64, 64, 3, 3], image, StartPadding=[1, 1], EndPadding=[1, 1])
     assert problem("CONVOLUTION", desc) is None
 
 

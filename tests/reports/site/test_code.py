@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from directml_header import header
 from shipped import example_case
-from valid_descs import valid
+from valid_descs import tensor, valid
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.write import notation
@@ -174,10 +174,6 @@ struct IDMLDevice { HRESULT CreateOperator(const DML_OPERATOR_DESC*, REFIID, voi
 def of(operator: str, **fields: object) -> str:
     desc = valid(operator, fields)
     return program(desc)
-
-
-def tensor(*sizes: int, **more: object) -> dict[str, object]:
-    return {"DataType": "FLOAT32", "Sizes": list(sizes), **more}
 
 
 def test_a_program_has_the_struct_with_its_tensors_arrays_and_enumerations() -> None:
