@@ -20,8 +20,7 @@ from dmlcheck.diagnostics.wording import visible
 _GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
 _EPILOG = f"`dmlcheck COMMAND --help` has the options of a command and examples.\n\n\b\nThe guide: {_GUIDE}"
 _COMPLETE = "_DMLCHECK_COMPLETE"  # the variable by which a shell's script asks for completions
-_NAMES = {"eval": "evaluate", "import": "import_"}  # of functions, and of their modules unless _MODULES has these
-_MODULES = {"diff": "show", "docs": "import_", "export": "import_"}
+_NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions that have the command's name
 
 
 def _flush() -> None:
@@ -78,6 +77,7 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """Write the commands into the help."""
         for title, commands in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(_WIDTH), summary) for name, summary in commands.items()])
@@ -120,7 +120,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = _NAMES.get(cmd_name, cmd_name)
-        command: click.Command = getattr(import_module(f"dmlcheck.cli.{_MODULES.get(name, name)}"), name)
+        command: click.Command = getattr(import_module(f"dmlcheck.cli.{name}"), name)
         command.short_help = COMMANDS[cmd_name]
         return command
 

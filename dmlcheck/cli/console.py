@@ -80,6 +80,7 @@ class _Lasting:
         return len(text)
 
     def flush(self) -> None:
+        """Flush the printed text."""
         self.streams.flush()
 
     def __getattr__(self, name: str) -> Any:

@@ -6,10 +6,12 @@ import sys
 
 import click
 
+from dmlcheck.cli.case_files import CaseFiles, by_operator
 from dmlcheck.cli.console import print_json, print_page, write
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples, format_option
-from dmlcheck.cli.selection import CaseFiles, by_operator, complete_operators, operators_named, select
+from dmlcheck.cli.selection import select
 from dmlcheck.inspection.coverage import of_operator
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
 from dmlcheck.specs.load import load_spec

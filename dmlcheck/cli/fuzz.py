@@ -15,9 +15,9 @@ from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import about_on, check_version, cluster_of, executor_option, made
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.judging import Judging, judging_options, require_extra
+from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import as_jobs, as_seconds, rounding_option
-from dmlcheck.cli.selection import complete_operators, operators_named
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.drawing.units import DATA_TYPE, Where
 from dmlcheck.folders.export_folder import Occupied, check

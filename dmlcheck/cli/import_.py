@@ -1,59 +1,25 @@
-"""`dmlcheck import`, `export` and `docs`, which write a folder: case files of models, models, and the site."""
+"""`dmlcheck import`: models of another format to case files."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
-from collections.abc import Callable
-from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import complete_files, examples, select_option
+from dmlcheck.cli.folder import folder_option, written
+from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import dim_option, inputs_option, seed_option
-from dmlcheck.cli.selection import CaseFiles, check_option, select, selector
+from dmlcheck.cli.selection import check_option
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Document
-from dmlcheck.folders.export_folder import Exported, Folder, Imported, MissingRequirement, Occupied, check
+from dmlcheck.folders.export_folder import Imported
 from dmlcheck.formats.find import search
-from dmlcheck.formats.registry import Format, Opened, binary_format, importers, takers
+from dmlcheck.formats.registry import Format, Opened, binary_format, importers
 from dmlcheck.reports.diagnostics import at_pointer
-
-if TYPE_CHECKING:
-    from dmlcheck.cases.records import Case
-
-
-T = TypeVar("T")
-
-
-folder_option = click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="DIR",
-    help="A new folder, or that of an earlier one.",
-    shell_complete=complete_files,
-)
-
-
-def written(folder: str, form: str, work: Callable[[], T]) -> T:
-    """Call a function that writes a folder; a folder that cannot be written is wrong usage."""
-    try:
-        if check(folder, form):
-            say(f"{folder} has an earlier one: its files are replaced, all other files are kept")
-        return work()
-    except Occupied as error:
-        raise click.UsageError(f"-o: {error}") from None
-    except MissingRequirement as error:
-        raise click.UsageError(str(error)) from None
-    except OSError as error:
-        raise click.UsageError(f"-o: {error.filename or folder} cannot be written: {error.strerror or error}") from None
-
 
 CASES = "cases"  # the format of `import`'s files
 _FORMS = importers()
@@ -137,83 +103,3 @@ def _models(path: str, form: str) -> list[tuple[str, Format]]:
 def _known(file: str, sources: list[Format]) -> Format | None:
     found = binary_format(file)
     return found if found in sources else None
-
-
-@click.command(
-    epilog=examples(
-        "export --to dxdispatch cases/ -o models",
-        "export --to onnx cases/ -o models -k gemm",
-    )
-)
-@click.option("--to", "form", type=click.Choice(sorted(takers("exported"))), required=True, help="The format to write.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
-@folder_option
-@select_option
-def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | None) -> None:
-    """Write the cases of files and folders as models, to run them where dmlcheck is not installed."""
-    found = select(paths)
-    files = CaseFiles(found.targets, selector(expression), found.single)
-    target = takers("exported")[form]
-    cases = files.cases()
-    first = next(cases, None)
-    exported: list[Exported] = []
-    if first is not None:  # else an earlier export stays as it is
-        exported = written(folder, form, lambda: target.call("exported", chain([first], cases), folder))
-    for one in exported:
-        files.show(one.problems)
-    _print(exported, folder)
-    if files.has_wrong_file:
-        sys.exit(Exit.WRONG_INPUT)
-    if any(one.problems for one in exported):
-        sys.exit(Exit.FAILED)
-    sys.exit(Exit.GOOD if any(one.folder for one in exported) else Exit.NOTHING_CHECKED)
-
-
-def _print(exported: list[Exported], folder: str) -> None:
-    """Print how many cases were exported and to which folder, and why the others were not."""
-    if not exported:
-        say("dmlcheck: no cases to export", to_errors=True)
-        return
-    folders = [one.folder for one in exported if one.folder is not None]
-    models = counted(len(set(folders)), "model")
-    say(f"{counted(len(folders), 'case')} exported to {models} in {folder}")
-    reasons = Counter(one.reason for one in exported if one.reason is not None)
-    for reason, count in sorted(reasons.items()):
-        say(f"{counted(count, 'case')} not exported: {reason}")
-
-
-SITE = "site"  # the format of what it writes
-
-
-@click.command(epilog=examples("docs -o site"))
-@folder_option
-def docs(*, folder: str) -> None:
-    """Write the reference site: a page for each operator, error, feature level and data type, and the guide."""
-    files = written(folder, SITE, lambda: _write(folder))
-    pages = sum(name.endswith(".html") for name in files)
-    say(f"{counted(pages, 'page')} in {folder}; open index.html")
-    sys.exit(0)
-
-
-def _write(folder: str) -> list[str]:
-    """Write the files of the site, and return their names; MissingRequirement where a package is missing."""
-    try:
-        import jinja2  # noqa: F401 - said here, before anything is written
-        import latex2mathml  # noqa: F401
-        import markdown_it  # noqa: F401
-    except ImportError as error:
-        raise MissingRequirement(f'docs needs {error.name}: run python -m pip install "dmlcheck[docs]"') from None
-    from dmlcheck.reports.site.build import site_files
-    from dmlcheck.specs.load import load_spec, operator_names
-
-    with Folder(folder, SITE) as place:
-        for file in site_files([load_spec(name) for name in operator_names()], _bundled_cases()):
-            place.write(file.name, file.text.encode("utf-8"))
-        place.finish([])
-    return place.files
-
-
-def _bundled_cases() -> dict[str, list[Case]]:
-    from dmlcheck.cli.selection import CaseFiles, by_operator, targets
-
-    return by_operator(CaseFiles(targets(())).cases())

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import click
 
 from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.ending import why_vain
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
-from dmlcheck.cli.reporters import ReportRequest, finish_reports, open_reporters, report_options, why_vain
+from dmlcheck.cli.reporters import ReportRequest, finish_reports, open_reporters, report_options
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.reports.accuracy import Compared

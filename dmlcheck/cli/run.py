@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dmlcheck.cli.console import Console
+from dmlcheck.cli.ending import finish
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import (
     about_on,
@@ -30,7 +31,7 @@ from dmlcheck.cli.options import (
     listed,
     select_option,
 )
-from dmlcheck.cli.reporters import ReportRequest, finish, open_reporters, report_options
+from dmlcheck.cli.reporters import ReportRequest, open_reporters, report_options
 from dmlcheck.cli.run_models import (
     ModelOptions,
     cases_of,
@@ -425,6 +426,7 @@ def _other(name: str | None, cluster: Cluster | None) -> RunInfo | None:
 
 
 def _known(options: Options, implementation: str | None) -> Expectations | None:
+    """Return the known results of an implementation, None without any."""
     if options.expected is None or implementation is None:
         return None
     return load(options.expected, implementation, options.level)

@@ -215,7 +215,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         execution.implementation.close()
         raise click.UsageError(unknown)
     if asked.output is not None and not is_listing:
-        from dmlcheck.cli.import_ import written
+        from dmlcheck.cli.folder import written
         from dmlcheck.models.node_files import FORM, NodeFiles
 
         folder = asked.output

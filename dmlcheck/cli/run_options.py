@@ -92,6 +92,7 @@ class Number(click.FloatRange):
     name = "number"
 
     def __init__(self, most: float | None = None) -> None:
+        """Take numbers up to `most`."""
         super().__init__(min=0, max=most)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -1,28 +1,20 @@
-"""The files and cases that a command works on, read one file after the other."""
+"""The files and cases that a command works on."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from dmlcheck.cases.records import Case
 from dmlcheck.cases.select import ExpressionError, matcher
-from dmlcheck.cli.console import Console, say
+from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import completing
-from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import did_you_mean
-from dmlcheck.files.document import Document
 from dmlcheck.formats import find
 from dmlcheck.formats.find import Selected, Target
-from dmlcheck.formats.registry import FORMATS, Opened, read_file
-from dmlcheck.specs.load import full_name, operator_names
-from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
-from dmlcheck.specs.search import foreign_names, foreign_text, meant_operator
+from dmlcheck.formats.registry import FORMATS, Opened
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
@@ -129,90 +121,3 @@ def selector(expression: str | None) -> Callable[[str], bool]:
         return matcher(expression)
     except ExpressionError as error:
         raise click.UsageError(str(error)) from None
-
-
-class CaseFiles:
-    """The cases of files, read one file at a time; the findings about files are printed at once."""
-
-    def __init__(
-        self,
-        targets: Iterable[Target],
-        selected: Callable[[str], bool] = lambda _: True,
-        single: Mapping[str, str] = {},
-    ) -> None:
-        """Begin with no file read; `selected` says by its id whether a case is wanted.
-
-        `single` has the ids of cases that were named one by one, each with the message if it is not there.
-        """
-        self.targets = targets
-        self.missing = dict(single)
-        self.selected = selected
-        self.console = Console()
-        self.documents: dict[str, Document] = {}
-        self.has_wrong_file = False
-
-    def cases(self) -> Iterator[Case]:
-        """Yield the well-formed selected cases; at the end print which files have none, and which cases are missing."""
-        from dmlcheck.running.events import asks_for
-
-        seen, empty = 0, []
-        for target in self.targets:
-            file = read_file(target.file, target.name)
-            self.documents[file.document.name] = file.document
-            self.has_wrong_file = self.has_wrong_file or bool(file.problems or file.broken)
-            self.console.problems([*file.problems, *chain.from_iterable(file.broken.values())], file.document)
-            if not (file.cases or file.problems or file.broken):
-                empty.append(target.name)
-            for case in file.cases:
-                is_asked = asks_for(target, case.name)
-                seen += is_asked
-                if is_asked and target.case is not None:
-                    self.missing.pop(f"{target.name}::{target.case}", None)
-                is_wanted = is_asked and self.selected(case.id)
-                if is_wanted and case.id not in file.broken:
-                    yield case
-        for problem in self.missing.values():
-            say(f"dmlcheck: {problem}", to_errors=True)
-        if seen:
-            say_no_cases(empty)
-        self.has_wrong_file = self.has_wrong_file or bool(self.missing and seen)
-
-    def show(self, problems: Iterable[Diagnostic]) -> None:
-        """Print the findings about a case that was read."""
-        for problem in problems:
-            self.console.problems([problem], self.documents[problem.file or ""])
-
-
-def by_operator(cases: Iterable[Case], wanted: Collection[str] = ()) -> dict[str, list[Case]]:
-    """Return cases by the full name of their operator, for all operators, or for the selected ones."""
-    found: dict[str, list[Case]] = {}
-    for case in cases:
-        name = full_name(case.operator)
-        if name is not None and (not wanted or name in wanted):
-            found.setdefault(name, []).append(case)
-    return found
-
-
-complete_operators = completing(lambda: (*map(short_operator, operator_names()), *OTHER_NAMES))
-
-
-def operators_named(given: str) -> list[str]:
-    """Return the full names of the operators that a name stands for, one of another library too, which is said."""
-    own = full_name(given.upper())
-    if own is not None:
-        return [own]
-    foreign = foreign_names(given)
-    if not foreign:
-        raise click.UsageError(f"{given} is not an operator that dmlcheck knows; {_hint(given)}")
-    found = dict.fromkeys(operator for one in foreign for operator in one.operators)
-    say(f"dmlcheck: {foreign_text(foreign)}: {' and '.join(found)}", to_errors=True)
-    return [OPERATOR_PREFIX + name for name in found]
-
-
-def _hint(given: str) -> str:
-    """Return the help for a name that is no operator's: a rule, a constraint, or what it is or may mean."""
-    from dmlcheck.diagnostics.catalog import RULES
-
-    if given in RULES or full_name(given.upper().partition("/")[0]):
-        return f"`dmlcheck explain {given}` explains the {'rule' if given in RULES else 'constraint'}"
-    return meant_operator(given)

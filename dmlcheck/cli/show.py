@@ -1,4 +1,4 @@
-"""`dmlcheck show`: the pages of operators; `dmlcheck diff`: the additions of a feature level to a lower one."""
+"""`dmlcheck show`: the pages of operators."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from itertools import chain
 import click
 
 from dmlcheck.cli.console import print_json, print_page
-from dmlcheck.cli.options import as_level, complete_levels, examples, format_option
-from dmlcheck.cli.selection import complete_operators, operators_named
-from dmlcheck.inspection.level_diff import differences
+from dmlcheck.cli.operators import complete_operators, operators_named
+from dmlcheck.cli.options import examples, format_option
 from dmlcheck.inspection.operator_pages import erratum_dict, levels_dict, operator_dict, operator_record
-from dmlcheck.reports.level_diff import diff_dict, diff_lines
 from dmlcheck.reports.operator_page import errata_lines, foreign_name_text, operator_lines, operators_lines
 from dmlcheck.specs.load import full_name, load_spec, operator_names
-from dmlcheck.specs.names import LEVEL_ORDER, OPERATOR_PREFIX, WINDOWS, short_operator
+from dmlcheck.specs.names import OPERATOR_PREFIX, WINDOWS, short_operator
 from dmlcheck.specs.records import ERRATUM_KINDS
 from dmlcheck.specs.search import ForeignName, foreign_names
 
@@ -124,7 +122,8 @@ def _show_executed(operators: list[str], form: str) -> None:
 
 
 def _show_evidence(operators: list[str], form: str) -> None:
-    from dmlcheck.cli.selection import CaseFiles, by_operator, targets
+    from dmlcheck.cli.case_files import CaseFiles, by_operator
+    from dmlcheck.cli.selection import targets
     from dmlcheck.inspection.coverage import evidence
     from dmlcheck.reports.coverage import evidence_dict, evidence_lines
 
@@ -134,22 +133,3 @@ def _show_evidence(operators: list[str], form: str) -> None:
         print_json(evidence_dict(found))
     else:
         print_page(evidence_lines(found))
-
-
-@click.command(
-    epilog=examples(
-        "diff 3_0 4_1",
-        "diff 3_0 4_1 --format json",
-    )
-)
-@click.argument("low", type=as_level, metavar="LEVEL", shell_complete=complete_levels)
-@click.argument("high", type=as_level, metavar="LEVEL", shell_complete=complete_levels)
-@format_option
-def diff(*, low: str, high: str, form: str) -> None:
-    """Print everything that the higher of two feature levels accepts and the lower does not, operator by operator."""
-    low, high = sorted((low, high), key=LEVEL_ORDER.__getitem__)
-    changes = differences((load_spec(name) for name in operator_names()), low, high)
-    if form == "json":
-        print_json(diff_dict(changes, low, high))
-    else:
-        print_page(diff_lines(changes, low, high))

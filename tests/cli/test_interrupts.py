@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from commandline import GOOD, dmlcheck, json_of, many, spawned, write
 
+from dmlcheck.cli.ending import finish
 from dmlcheck.cli.interrupts import SIGNALS, Interrupts
-from dmlcheck.cli.reporters import finish
 from dmlcheck.folders.export_folder import Folder
 
 

@@ -9,11 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 from commandline import dmlcheck, json_of
 
-from dmlcheck.cli.selection import operators_named, targets
+from dmlcheck.cli.selection import targets
 from dmlcheck.formats.find import each_once
 from dmlcheck.specs.load import data_folder
 
@@ -183,43 +182,3 @@ def test_listing_needs_no_numpy(tmp_path: Path) -> None:
     words = [sys.executable, "-c", script, "run", "m.yaml::k", "--list"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.splitlines() == ["m.yaml::k[N=1]", "m.yaml::k[N=2]", "False"]
-
-
-@pytest.mark.parametrize(
-    ("given", "hint"),
-    [
-        ("GEMMM", "did you mean GEMM?"),
-        ("softmx", "did you mean ACTIVATION_SOFTMAX or ACTIVATION_SOFTMAX1?"),
-        ("Zzzz", "`dmlcheck show` lists the operators"),
-        ("RecurrenceTensor", "RecurrenceTensor is a field of GRU and of 2 other operators"),
-        ("FLOAT16", "FLOAT16 is a data type"),
-        ("FP32", "did you mean FLOAT32?"),
-        (
-            "FusedActivatoin",
-            "did you mean FusedActivation? FusedActivation is a field of BATCH_NORMALIZATION and of 7 other operators",
-        ),
-        ("size-mismach", "did you mean size-mismatch?"),
-        ("C37", "did you mean MULTIHEAD_ATTENTION/C37 or MULTIHEAD_ATTENTION1/C37?"),
-        ("BOOL", "DirectML has no BOOL; its logical operators use UINT8"),
-        ("CROSS_CORRELATION", "CROSS_CORRELATION is a value of DML_CONVOLUTION_MODE, of Mode of CONVOLUTION"),
-    ],
-)
-def test_another_name_is_refused_with_the_closest_or_with_where_they_are_listed(given: str, hint: str) -> None:
-    with pytest.raises(click.UsageError) as refused:
-        operators_named(given)
-    assert refused.value.message == f"{given} is not an operator that dmlcheck knows; {hint}"
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("Softmax", "Softmax is ONNX's name: ACTIVATION_SOFTMAX1"),
-        ("Resize", "Resize is ONNX's name: RESAMPLE2 and RESAMPLE3"),
-        ("torch.nn.Linear", "torch.nn.Linear is PyTorch's name: GEMM"),
-    ],
-)
-def test_a_name_of_another_library_stands_for_its_operators_and_that_is_said(given: str, said: str) -> None:
-    with click.Context(click.Command("fuzz")):
-        names = operators_named(given)
-    assert names == [f"DML_OPERATOR_{name}" for name in said.rpartition(": ")[2].split(" and ")]
-    assert dmlcheck("fuzz", given, "--implementation", "reference").stderr.startswith(f"dmlcheck: {said}\n")

@@ -127,10 +127,3 @@ def test_what_agrees_with_directml_is_said_of_all_operators_or_of_one() -> None:
     assert counts.split()[:3] == ["ACTIVATION_RELU", str(newest["cases"]), str(newest["agreed"])]
     said = f"{newest['agreed']} of {newest['cases']} cases agree with DirectML {newest['directml']} itself"
     assert said in dmlcheck("show", "ACTIVATION_RELU").stdout
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_levels_may_stand_in_any_order(form: str) -> None:
-    result = dmlcheck("diff", "4_1", "3_0", "--format", form)
-    assert result.exit_code == 0
-    assert result.stdout == dmlcheck("diff", "3_0", "4_1", "--format", form).stdout
