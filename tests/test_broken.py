@@ -85,6 +85,7 @@ def test_every_file_has_its_expectation_and_every_expectation_its_file() -> None
     assert [name.removesuffix(".expect") for name in EXPECTATIONS] == FILES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_broken_file_gives_exactly_the_diagnostics_that_are_expected(name: str) -> None:
     path = FOLDER / name

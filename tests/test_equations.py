@@ -170,6 +170,7 @@ def test_a_wrong_equation_is_noticed(operator: str, right: str, wrong: str) -> N
     assert any(found != pytest.approx(written, rel=2e-6) for found, written in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "right", "wrong"),
     [

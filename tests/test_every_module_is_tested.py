@@ -12,6 +12,7 @@ TESTS = Path(__file__).parent
 ELSEWHERE = {
     "__init__.py": "test_api.py",
     "__main__.py": "test_main.py",
+    "cli/case_files.py": "cli/test_coverage.py",
     "formats/dxdispatch/model.py": "formats/dxdispatch/test_memory.py",
     **{
         f"onnx/export/{name}.py": "reference/test_crosscheck.py"  # which compares the values of all exported operators

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import gc, sys
 from dmlcheck.__main__ import main
@@ -20,6 +22,7 @@ def python(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, timeout=60)
 
 
+@pytest.mark.slow
 def test_the_module_is_the_command() -> None:
     done = python("-m", "dmlcheck", "show", "--nonsense")
     assert done.returncode == 2

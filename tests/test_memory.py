@@ -340,6 +340,7 @@ def test_values_that_are_all_wrong_are_not_listed_all() -> None:
     assert places == [f"ScaleTensor[0, {place}]" for place in range(3, 13)]
 
 
+@pytest.mark.slow
 def test_an_array_that_is_there_already_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: HEADROOM + 4 * MIB)
     array = np.broadcast_to(np.float32(2), (1 << 22, 16))

@@ -423,6 +423,7 @@ def test_a_session_that_stops_says_what_did_not_run_and_is_no_shard() -> None:
     assert (report["not_run"], report["digest"]) == (6, None)
 
 
+@pytest.mark.slow
 def test_other_tests_and_the_check_of_known_results_are_in_every_shard_and_no_report() -> None:
     Path("test_plain.py").write_text("def test_plain():\n    pass\n", encoding="utf-8")
     known("- {cases: '*::nowhere', expect: failed, reason: a known bug}")
@@ -442,6 +443,7 @@ def test_other_tests_and_the_check_of_known_results_are_in_every_shard_and_no_re
         assert all(case["id"].startswith("cases/sum.yaml::") for case in reported("r.json")["cases"])
 
 
+@pytest.mark.slow
 def test_selected_cases_alone_are_reported_and_nothing_where_they_are_only_listed() -> None:
     assert run("--dmlcheck", "cases/sum.yaml", "-k", "right", "--dmlcheck-json", "r.json").returncode == 0
     assert [case["name"] for case in reported("r.json")["cases"]] == ["right"]
@@ -449,6 +451,7 @@ def test_selected_cases_alone_are_reported_and_nothing_where_they_are_only_liste
     assert not Path("listed.json").exists()
 
 
+@pytest.mark.slow
 def test_a_report_takes_the_place_of_no_other_file() -> None:
     before = Path("cases/sum.yaml").read_text(encoding="utf-8")
     result = run("--dmlcheck", "cases", "--dmlcheck-json", "cases/sum.yaml")

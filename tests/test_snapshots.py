@@ -57,6 +57,7 @@ def printed(command: str) -> str:
     return "".join(parts) + f"--- exit code {result.exit_code}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_command_prints_what_is_on_file(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

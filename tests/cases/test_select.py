@@ -131,6 +131,7 @@ def test_the_refusal_says_what_is_wrong(expression: str, words: str) -> None:
         matcher(expression)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["and", "or"])
 def test_an_expression_may_name_thousands_of_cases(word: str) -> None:
     names = [f"case{number}" for number in range(5_000)]

@@ -114,6 +114,7 @@ def test_so_does_compare_to(value: Any, report: dict[str, Any]) -> None:
     del report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     [

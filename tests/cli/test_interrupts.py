@@ -173,6 +173,7 @@ def test_an_interrupt_of_a_case_leaves_the_reports_so_far(number: signal.Signals
     assert (Path("r.xml").exists(), left()) == (True, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("form", ["dxdispatch", "onnx"])
 @pytest.mark.usefixtures("folder")

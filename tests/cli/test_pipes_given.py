@@ -25,6 +25,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_pipe_is_said_to_be_one(folder: Path, command: list[str]) -> None:

@@ -24,6 +24,7 @@ def test_a_report_goes_through_no_link(folder: Path, kind: str) -> None:
     assert ((folder / "link").is_symlink(), (folder / "mine").read_text("utf-8")) == (True, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_report_takes_the_place_of_an_earlier_one_and_of_no_other_file(folder: Path, kind: str) -> None:
     write("a.yaml", WRONG)

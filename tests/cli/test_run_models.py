@@ -304,6 +304,7 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
     assert runtime.calls == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

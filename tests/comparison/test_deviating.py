@@ -310,6 +310,7 @@ def test_a_quotient_of_a_matrix_product_wraps_too(given: Any, expected: str) -> 
 LARGE, ONES = 3.4028234663852886e38, [1, -1] * 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data_type", "x", "given", "expected"),
     [
@@ -621,6 +622,7 @@ def test_the_mean_of_a_batch_overflows(function: dict[str, Any], given: Any, exp
 HEADS = {"MULTIHEAD_ATTENTION": {"HeadCount": 1}, "MULTIHEAD_ATTENTION1": {"QueryHeadCount": 1, "KeyValueHeadCount": 1}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "given", "expected"),
     [(3e38, [NAN, NAN], "xfailed"), (3e38, [1, 3], "failed"), (3e37, [NAN, NAN], "failed"), (3e38, [2, 4], "passed")],
@@ -753,6 +755,7 @@ def weights_of(scores: list[float]) -> Any:
     return (powers / powers.sum()).astype(np.float32).reshape(1, 1, -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", HEADS)
 @pytest.mark.parametrize(
     ("mask_type", "mask", "right", "given"),

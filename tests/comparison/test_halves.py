@@ -84,6 +84,7 @@ GEMM = {"ATensor": tensor(1, 1, 40, 64), "BTensor": tensor(1, 1, 64, 40), "Outpu
 GEMM |= {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("largest", "is_directml", "outcome"),
     [(65504, True, "passed"), (65504, False, "failed"), (65472, True, "failed"), (-65504, True, "failed")],

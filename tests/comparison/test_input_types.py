@@ -58,6 +58,7 @@ def of_rounded(made: Made, change: Callable[[Array], Array]) -> Array:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_cut", [False, True])
 @pytest.mark.parametrize("data_type", list(BITS))
 @pytest.mark.parametrize("sizes", [(16, 40, 16), (1, 1000, 64), (64, 3, 5), (1, 1, 1), (2, 7, 1)])

@@ -207,6 +207,7 @@ def test_one_element_that_is_right_without_the_fault_clears_it() -> None:
     assert cause(desc, rows, [0, 1], [1, 1]) is None
 
 
+@pytest.mark.slow
 def test_a_float_that_is_only_near_a_prediction_is_not_explained_by_it() -> None:
     desc = reduction("SUM", [1, 4096], [1], "FLOAT16")
     assert cause(desc, [1] * 4096, 4096, 2046) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dmlcheck.descs.read import read_desc
 from dmlcheck.drawing.chance import seeded
 from dmlcheck.drawing.draft import SMALL, Sizes, attribute, draft
@@ -11,6 +13,7 @@ from dmlcheck.specs.names import ENUMS, NEWEST_LEVEL
 OF_FORM = {"field-type", "unknown-field", "unknown-enum-value", "unknown-operator"}
 
 
+@pytest.mark.slow
 def test_a_draft_has_no_mistake_of_form_whatever_the_operator() -> None:
     for operator in operator_names():
         for seed in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from dmlcheck.drawing.simpler_values import simpler_values, simplest, weight_of, weights
 
@@ -51,6 +52,7 @@ def test_a_float_that_fails_becomes_a_whole_number_where_one_fails_too() -> None
     assert found["A"].tolist() == [11]
 
 
+@pytest.mark.slow
 def test_nothing_is_looked_for_where_all_is_simple_or_there_is_much() -> None:
     assert simplest({"A": np.zeros(3)}, lambda _: True) is None
     assert simplest({"A": np.full(300, 0.3)}, lambda _: True) is None

@@ -42,6 +42,7 @@ def findings(made: Campaign) -> list[CampaignFinding]:
     return found
 
 
+@pytest.mark.slow
 def test_a_right_implementation_has_no_findings_and_no_folder(tmp_path: Path) -> None:
     made = campaign(fuzzed.Right(), tmp_path / "found")
     assert findings(made) == []
@@ -65,6 +66,7 @@ def test_a_fault_is_found_once_for_each_operator_and_fails_again(tmp_path: Path)
         assert "--seed 0" in (case.source or "")
 
 
+@pytest.mark.slow
 def test_a_refusal_of_a_valid_desc_is_a_finding(tmp_path: Path) -> None:
     found = findings(campaign(fuzzed.RefusesMany(), tmp_path / "found", ABS))
     assert [one.answer.difference.rule for one in found if one.answer.difference] == ["implementation-error"]

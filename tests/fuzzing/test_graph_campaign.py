@@ -256,6 +256,7 @@ def reduced(fault: Fault, start: CaseResult, seconds: float | None = None) -> Gr
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "last", "left"),
     [

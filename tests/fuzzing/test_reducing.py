@@ -76,6 +76,7 @@ class Recorded(BenchHere):
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(1, 7, 65, 33), (2, 3, 33, 5), (1031,)])
 def test_a_large_tensor_becomes_as_small_as_it_can_be_by_few_trials_that_fail_and_none_runs_twice(
     sizes: tuple[int, ...],

@@ -310,6 +310,7 @@ def test_a_program_that_is_not_there_is_refused_before_the_run() -> None:
         assert "Traceback" not in result.output
 
 
+@pytest.mark.slow
 def test_a_program_says_what_it_is() -> None:
     program = make(SUMS)
     assert (program.name, program.about) == ("sums", ("1.5", "CPU", ""))
@@ -319,6 +320,7 @@ def test_a_program_says_what_it_is() -> None:
     assert (found["implementation_version"], found["device"]) == ("1.5", "CPU")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "reason"),
     [
@@ -441,6 +443,7 @@ def test_a_request_has_the_desc_in_full_and_a_path_for_every_tensor(keeping: Any
     assert [np.load(f"InputTensors{number}.npy").tolist() for number in (0, 1)] == [first.tolist(), second.tolist()]
 
 
+@pytest.mark.slow
 def test_arrays_of_outputs_have_a_list_of_paths(keeping: Any) -> None:
     tensor = {"DataType": "INT16", "Sizes": [1, 1, 1, 2]}
     raw = {"InputTensor": {**tensor, "Sizes": [1, 1, 1, 4]}, "OutputTensors": [tensor] * 2, "Axis": 3}
@@ -470,6 +473,7 @@ def test_strided_tensors_are_the_elements_of_their_buffers(keeping: Any) -> None
         keeping.run(described("REDUCE", raw), given)
 
 
+@pytest.mark.slow
 def test_inputs_in_any_order_in_memory_are_written_in_row_major_order(keeping: Any) -> None:
     raw = {
         "Function": "SUM",

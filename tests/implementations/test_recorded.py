@@ -197,6 +197,7 @@ def test_nothing_outside_of_the_folder_is_read(recorded: Path, made: Path) -> No
     assert "lies outside" in message(judged()["sum"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "manifest", "problem"),
     [

@@ -124,6 +124,7 @@ def test_the_shipped_cases_have_nothing_wrong() -> None:
     assert problems(CASES) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "words"),
     [
@@ -144,6 +145,7 @@ def test_no_source_of_a_case_names_a_release_before_the_operator() -> None:
     assert wrong in list(case_problems(SPEC._replace(introduced="3_1"), [case]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
@@ -156,6 +158,7 @@ def test_a_tolerance_of_its_own_needs_a_reason_or_a_source_for_what_is_exact(fie
     assert problems([*CASES, POSITIVE._replace(**fields)]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("is_kept", "words"),
     [

@@ -54,6 +54,7 @@ def test_edges_that_are_wrong_make_the_graph_valid_at_no_level() -> None:
     assert [desc.minimum for desc in result.descs] == ["1_0", "2_0"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["name", "operator", "data type", "edge"])
 def test_what_is_said_does_not_grow_with_the_names_in_the_file(place: str) -> None:
     long = "A" * 200_000
@@ -68,6 +69,7 @@ def test_what_is_said_does_not_grow_with_the_names_in_the_file(place: str) -> No
     assert len(str(result.entries)) < 20_000
 
 
+@pytest.mark.slow
 def test_nodes_after_too_many_errors_are_not_checked() -> None:
     bad = [
         operator(f"n{index}", "DML_OPERATOR_ACTIVATION_RELU", {"lost": tensor([5])}, {f"y{index}": tensor([5])})

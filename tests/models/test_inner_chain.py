@@ -119,6 +119,7 @@ def scanning(**attributes: Any) -> Any:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attributes", [{}, {"scan_input_axes": [1], "scan_output_axes": [1], "scan_output_directions": [1]}]
 )

@@ -108,6 +108,7 @@ def test_what_cannot_be_sent_is_no_result(implementation: ModelProcess) -> None:
     assert asked(implementation, "add")["y"].tolist() == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_at_work_is_ended_at_once(implementation: ModelProcess) -> None:
     asked(implementation, "add")
     child = implementation._child

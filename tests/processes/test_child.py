@@ -65,6 +65,7 @@ def lost(child: Child, *question: Any) -> str:
 # ---- answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [1, None, "\u00e9", (b"\0\xff", [2**64 - 1, None]), b"x" * 2**22])
 def test_a_question_gets_its_answer(value: Any) -> None:
     with started() as child:
@@ -108,6 +109,7 @@ def test_a_child_that_exits_is_lost_with_its_code(code: int) -> None:
         assert lost(child, "echo", 1) == f"ended with exit code {code}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL"])
 def test_a_child_that_a_signal_ends_is_lost_with_its_name(name: str) -> None:
@@ -135,12 +137,14 @@ def test_a_child_without_its_module_is_lost_at_the_first_question() -> None:
     assert "No module named 'no_such_module'" in child.errors
 
 
+@pytest.mark.slow
 def test_a_child_that_closes_its_connection_and_goes_on_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SHUTDOWN_TIME", 0.2)
     with started() as child:
         assert lost(child, "close", 60) == "closed its connection instead of answering"
 
 
+@pytest.mark.slow
 def test_a_child_that_does_not_answer_in_time_is_late() -> None:
     with started() as child:
         child.ask(("echo", 1), SOON)
@@ -149,6 +153,7 @@ def test_a_child_that_does_not_answer_in_time_is_late() -> None:
         assert child.process.poll() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("argument", "kind"), [("never ready", LateChild), ("not made", LostChild)])
 def test_a_child_that_is_not_ready_in_time_is_late_and_one_that_ends_is_lost(argument: str, kind: type) -> None:
     with started(argument, start_time=0.2 if kind is LateChild else SOON) as child:
@@ -175,6 +180,7 @@ def test_of_a_long_output_the_end_is_kept() -> None:
 # ---- the end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [started, isolated])
 def test_a_child_without_a_question_ends_by_itself(make: Any) -> None:
     with make() as child:
@@ -235,6 +241,7 @@ def test_the_end_of_the_parent_ends_a_child_that_is_busy() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="seen in /proc")
 def test_a_process_that_an_isolated_child_started_ends_with_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it takes until it is looked for: a child that could end before would leave it."""

@@ -181,6 +181,7 @@ def test_a_worker_with_another_dmlcheck_is_refused(version: Any, problem: str) -
     assert str(refused.value) == problem.format(module.__version__)
 
 
+@pytest.mark.slow
 def test_a_missing_package_is_said_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingRequirement, match=r"it needs the package distributed .*pip install"), Cluster():

@@ -58,11 +58,13 @@ def items_of(pool: Pool[Any], jobs: Iterable[Job], most: float = math.inf) -> li
     return [item for _, item in pool.through(jobs, most)]
 
 
+@pytest.mark.slow
 def test_items_come_in_the_order_of_the_jobs(pool: Pool[Any]) -> None:
     jobs = [Asking("sleep", 0.3), Asking("echo", 1), Asking("messages", 3), Asking("echo", 2)]
     assert items_of(pool, jobs) == [None, 1, 0, 1, 2, "end", 2]
 
 
+@pytest.mark.slow
 def test_children_work_at_a_time_and_are_kept_for_the_next_jobs(pool: Pool[Any]) -> None:
     first = list(items_of(pool, [Asking("sleep", 0.2), Asking("pid"), Asking("sleep", 0.2), Asking("pid")]))
     again = set(items_of(pool, [Asking("pid") for _ in range(6)]))
@@ -96,6 +98,7 @@ def test_a_job_goes_on_in_another_child_after_a_loss(pool: Pool[Any]) -> None:
     assert items_of(pool, jobs) == [1, (LostChild, EXIT.format(3), True), 2, (LostChild, EXIT.format(4), True), 3]
 
 
+@pytest.mark.slow
 def test_a_child_that_is_late_is_lost_and_the_others_go_on(pool: Pool[Any]) -> None:
     start = time.monotonic()
     jobs = [Asking("sleep", 60, limit=0.3), Asking("echo", 1), Asking("echo", 2, limit=60)]
@@ -103,6 +106,7 @@ def test_a_child_that_is_late_is_lost_and_the_others_go_on(pool: Pool[Any]) -> N
     assert time.monotonic() - start < 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argument", "start_time", "loss"),
     [("never ready", 0.2, (LateChild, LATE, False)), ("not made", 60, (LostChild, EXIT.format(5), False))],

@@ -42,6 +42,7 @@ def reached(path: Path) -> list[str]:
     return sorted({name for name in modules if set(name.split(".")) & set(ENGINE)})
 
 
+@pytest.mark.slow
 def test_a_family_imports_nothing_of_the_engine() -> None:
     assert {family(path): found for path in FAMILIES if (found := reached(path))} == {}
 

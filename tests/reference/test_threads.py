@@ -37,6 +37,7 @@ ROWS: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "sizes", "fields"), ROWS)
 def test_results_are_the_same_in_any_number_of_threads(
     operator: str, sizes: tuple[int, ...], fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -350,6 +350,7 @@ def test_a_run_fails_where_an_error_rose_by_more_than_it_may(
     assert f"compared with old.json ({NAME} 1.0): 2 cases; 0 not in it\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_every_case_that_drifted_is_told_with_the_command_that_shows_it_again() -> None:
     earlier()
     words = ("--compare-to", "old.json", "--max-drift", "0.5")
@@ -394,6 +395,7 @@ def test_a_case_that_the_earlier_report_does_not_have_is_counted() -> None:
     assert (result.exit_code, "1 case; 1 not in it" in result.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_another_version_is_what_a_report_is_compared_with() -> None:
     earlier()
     Answering.version = "2.0"
@@ -414,6 +416,7 @@ def spoil(path: str, **keys: Any) -> None:
     Path(path).write_text(json.dumps({**found, **keys}), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drift", ["-1", "nan", "inf", "much"])
 def test_a_drift_is_a_number_from_0_on(drift: str) -> None:
     earlier()
@@ -424,6 +427,7 @@ def test_a_drift_from_nothing_is_refused() -> None:
     assert "--compare-to" in refused(run("--max-drift", "1"))
 
 
+@pytest.mark.slow
 def test_the_earlier_report_is_not_written_over() -> None:
     earlier()
     before = Path("old.json").read_bytes()

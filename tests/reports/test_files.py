@@ -124,6 +124,7 @@ def test_the_shared_style_comes_first() -> None:
     assert styled("p { margin: 0; }\n") == SHARED + "p { margin: 0; }\n"
 
 
+@pytest.mark.slow
 def test_the_report_and_the_site_begin_with_the_shared_style() -> None:
     assert Assets().style == "\n" + SHARED + of_the_report("style.css")
     written = next(file for file in site_files([], {}) if file.name == "style.css")

@@ -323,6 +323,7 @@ def test_a_mismatch_of_another_implementation_has_the_warning_beside_it(monkeypa
     assert lines[-1].startswith("2 failed (1 with an inaccurate expectation) in ")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_json_report_has_the_diagnostic(strict: bool) -> None:
@@ -339,6 +340,7 @@ def test_the_json_report_has_the_diagnostic(strict: bool) -> None:
     assert report("--expected-within", "300")["expected_within"] == 300
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_merged_shards_tell_the_same_as_the_whole() -> None:
     words = ["--expected-within", "3"]

@@ -47,6 +47,7 @@ def test_words_about_the_values_of_tensors_say_nothing_of_a_desc() -> None:
         assert check(word, argmax(InputTensor=sized(1)), {"InputTensor": [0, 1]}) == []
 
 
+@pytest.mark.slow
 def test_every_constraint_of_every_spec_uses_a_word_that_there_is() -> None:
     words = [row.word for operator in operator_names() for row in load_spec(operator).constraints]
     assert words != []

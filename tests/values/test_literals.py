@@ -165,6 +165,7 @@ def test_an_integer_of_more_digits_than_python_prints_is_refused(data_type: str)
 # ---- floats: rounded to nearest even, once
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.sampled_from(sorted(BINARY)),
@@ -244,12 +245,14 @@ def test_a_fill_is_rounded_from_its_text_too() -> None:
     assert values.tolist() == [[1 + 2**-23] * 2] * 2
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(sorted(BINARY)), st.integers(-(2**140), 2**140))
 def test_an_integer_is_rounded_to_a_float_type_once(data_type: str, value: int) -> None:
     check_rounding(str(value), Fraction(value), data_type)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.sampled_from(sorted(BINARY)),

@@ -183,6 +183,7 @@ def test_an_array_of_a_shared_place_must_agree() -> None:
     assert [finding.rule for finding in findings] == ["conflicting-elements"]
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), min_size=1, max_size=3),

@@ -162,6 +162,7 @@ def test_what_nobody_asks_of_dxcore_is_not_implemented(factory: Factory, adapter
         factory.register_event_notification(None, 0, None, None, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "value"),
     [

@@ -16,6 +16,7 @@ def test_bytes_that_are_no_whole_elements_are_left_alone() -> None:
     assert output_of(TensorDesc("FLOAT64", (1,)), np.array([0.5]).tobytes() + b"\xa5" * 4).tolist() == [0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", ["ELEMENT_WISE_ADD", "CAST", "JOIN", "DEQUANTIZE", "GATHER"])
 def test_drawn_inputs_come_back_from_their_bytes(short: str) -> None:
     for desc, inputs in draws(short, 20):

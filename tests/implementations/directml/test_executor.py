@@ -417,6 +417,7 @@ STEPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", STEPS)
 def test_after_a_step_that_failed_the_next_dispatch_begins_with_an_empty_list(
     machine: Machine, run: Run, method: str

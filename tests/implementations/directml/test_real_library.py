@@ -26,6 +26,7 @@ def library() -> Iterator[DirectMLLibrary]:
     made.close()
 
 
+@pytest.mark.slow
 def test_the_library_says_its_release_and_its_level(library: DirectMLLibrary) -> None:
     assert (library.version, library.feature_level, library.device) == (VERSION, "6_2", "none")
 
@@ -72,6 +73,7 @@ desc:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "answer", "accepted", "hresult"),
     [("3", "accepts it", True, "0x00000000"), ("4", "refuses it: E_INVALIDARG", False, "0x80070057")],

@@ -121,6 +121,7 @@ def test_run_answers_with_outputs_and_their_guards(ask: Ask) -> None:
     assert ask(("run", ADD, 0, inputs, [4, None, 8])) == ("", 0, [b"abcd" + guard, None, b"efghijkl" + guard])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "step"),
     [

@@ -147,6 +147,7 @@ def check_read_back(built: Built, descs: list[OperatorDesc], expected: list[Oper
 # ---- layouts
 
 
+@pytest.mark.slow
 def test_operators_have_the_numbers_of_the_header() -> None:
     assert {name: load_spec(name).number for name in VERSIONS} == {name: at for at, name in enumerate(VERSIONS, 1)}
     assert {load_spec(name).short for name in operator_names()} == set(VERSIONS)

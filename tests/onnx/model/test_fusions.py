@@ -37,6 +37,7 @@ def names(made: Any) -> list[str]:
     return [one.operator.rpartition("-")[0] for one in fused(made)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_what_onnx_runtime_fuses_is_recognised(name: str) -> None:
     made, expected = CASES[name]

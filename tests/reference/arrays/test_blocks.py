@@ -23,6 +23,7 @@ anytime = settings(deadline=None)
 # ---- tiles
 
 
+@pytest.mark.slow
 @anytime
 @given(shapes, st.integers(1, 700))
 def test_tiles_cover_every_element_once_in_order(sizes: tuple[int, ...], limit: int) -> None:

@@ -16,6 +16,7 @@ from dmlcheck.reference.arrays.grouped import comparable, extreme, first, first_
 anytime = settings(deadline=None)
 
 
+@pytest.mark.slow
 @anytime
 @given(shapes_and_axes(), st.integers(1, 9))
 def test_positions_count_a_group_row_major_in_the_order_of_the_dimensions(
@@ -29,6 +30,7 @@ def test_positions_count_a_group_row_major_in_the_order_of_the_dimensions(
         assert in_rows(found, axes).tolist() == [list(range(length))] * (tensor.size // length)
 
 
+@pytest.mark.slow
 @anytime
 @given(shapes_and_axes(), st.integers(1, 9), st.binary(min_size=64, max_size=64), st.booleans())
 def test_the_first_or_last_hit_of_each_group(

@@ -85,6 +85,7 @@ def test_blocks_that_nothing_is_asked_of_are_gone_through() -> None:
         found.block(found.cuts[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 7, 64])
 @pytest.mark.parametrize("is_likely", [False, True])
 def test_sums_in_sequence_and_in_blocks_are_within_the_bound_of_blocks(count: int, is_likely: bool) -> None:

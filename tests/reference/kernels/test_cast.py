@@ -76,6 +76,7 @@ def neighbours(x: float, target: str) -> set[float]:
         return {float(near), float(np.nextafter(near, near.dtype.type(-INF if is_above else INF)))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[1] in FLOATS])
 def test_either_neighbour_is_right_and_no_other_number(source: str, target: str) -> None:
     tensor = some(source)

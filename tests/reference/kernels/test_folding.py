@@ -85,6 +85,7 @@ def some(operator: str, data_type: str, seed: int, count: int) -> list[Made]:
     return [made(generator, operator, data_type, of) for of in shapes()[seed : seed + count]]
 
 
+@pytest.mark.slow
 def test_small_tiles_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(8)
     for of in shapes()[:15]:

@@ -130,6 +130,7 @@ def test_lines_reversed_twice_are_as_they_were() -> None:
         assert as_bits(twice) == as_bits(inputs["InputTensor"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 def test_long_lines_are_reversed_in_tiles(axis: int) -> None:
     sizes = (600_000, 2) if axis == 0 else (2, 600_000)

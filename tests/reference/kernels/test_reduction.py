@@ -489,6 +489,7 @@ def test_a_plain_implementation_in_float32_is_within_the_bound_in_any_order(
         assert not refused(found, given_bound).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1024, 65_536])
 @pytest.mark.parametrize("function", ARITHMETIC)
 def test_accumulation_in_float16_is_beyond_the_likely_bound(function: str, count: int) -> None:

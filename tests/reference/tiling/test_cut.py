@@ -192,6 +192,7 @@ def filled(tensor: Array, axes: tuple[int, ...], formula: Any, reduced: bool, is
     return output
 
 
+@pytest.mark.slow
 @anytime
 @given(shapes_and_axes(), st.integers(1, 40), st.booleans())
 def test_groups_hold_every_element_once_whether_they_come_whole_or_in_blocks(
@@ -206,6 +207,7 @@ def test_groups_hold_every_element_once_whether_they_come_whole_or_in_blocks(
     assert sums.tolist() == tensor.sum(axis=axes, keepdims=True).tolist()
 
 
+@pytest.mark.slow
 @anytime
 @given(shapes_and_axes(), st.integers(1, 40), st.integers(1, 4))
 def test_a_group_of_up_to_a_block_is_whole_and_longer_ones_come_in_blocks_of_their_elements(

@@ -71,6 +71,7 @@ def small_cases(operator: str) -> Iterator[Prepared]:
                 yield prepared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", [name for name in operator_names() if row(name).kernel.tiles is ELEMENTS])
 def test_every_operator_takes_elements_that_repeat(operator: str) -> None:
     for desc, inputs in ((one.desc, one.inputs) for one in islice(small_cases(operator), 2)):

@@ -173,6 +173,7 @@ def right() -> Any:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("block", "large"), [(1, 1), (7, 40), (1 << 16, 1 << 20)])
 def test_each_result_has_the_windows_of_its_element_and_what_was_made_of_them(
     block: int, large: int, install: Install, monkeypatch: pytest.MonkeyPatch

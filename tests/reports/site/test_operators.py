@@ -241,6 +241,7 @@ def test_a_rule_lists_the_constraints_that_give_it() -> None:
     assert values["lede"] == "A tensor has a size that does not fit the other tensors and the attributes."
 
 
+@pytest.mark.slow
 def test_corrections_are_by_kind_and_deviations_by_operator() -> None:
     found = corrections_values(specs())
     listed = [(operator, row.id) for rows in found["told"].values() for operator, row in rows]

@@ -166,6 +166,7 @@ def test_a_question_leads_to_what_is_meant(question: str, search: Search, entrie
     assert page in addresses or page in [address.partition("#")[0] for address in addresses]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", NOTHING)
 def test_what_nothing_is_called_is_not_found(question: str, search: Search) -> None:
     assert search.find(question) == []

@@ -346,6 +346,7 @@ def large(data_type: str, count: int = 60) -> Attention:
     return Attention(q, k, v, 3, 3, "separate", bias, position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_scaled_first", [False, True])
 @pytest.mark.parametrize("is_divided_last", [False, True])
 @pytest.mark.parametrize("data_type", TYPES)
@@ -429,6 +430,7 @@ def test_what_is_kept_is_exact_without_a_bias_and_one_rounding_with_it() -> None
             assert (given[label].radius <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
 
 
+@pytest.mark.slow
 def test_keys_in_blocks_have_the_bounds_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     made = large("FLOAT16")
     desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)

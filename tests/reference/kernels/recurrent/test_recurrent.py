@@ -156,6 +156,7 @@ def test_backward_is_forward_over_the_input_in_the_opposite_order(operator: str)
         assert all(np.array_equal(forward[label], backward[label]) for label in forward)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_tiles_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = list(recurrences(operator, 10))
@@ -207,6 +208,7 @@ def test_the_states_of_a_long_sequence_are_not_kept(direction: str) -> None:
     assert value == numbers[500]
 
 
+@pytest.mark.slow
 def test_many_short_sequences_are_not_computed_all_at_once() -> None:
     gates, batch, size = 4, 1 << 15, 64
     inputs = {
@@ -258,6 +260,7 @@ def test_a_program_in_float32_is_within_the_bounds(operator: str) -> None:
         assert passes(desc, inputs, rounded(desc, inputs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_program_in_float16_is_within_the_bounds_of_float16_alone(operator: str) -> None:
     desc, inputs = usual(operator, 8, 16)
@@ -270,6 +273,7 @@ def test_a_program_in_float16_is_within_the_bounds_of_float16_alone(operator: st
     assert not passes(again(desc, single), single, as_float32, "FLOAT32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("name", ["WeightTensor", "RecurrenceTensor", "BiasTensor", "HiddenInitTensor"])
 def test_a_weight_that_is_off_by_a_twentieth_is_noticed(operator: str, name: str) -> None:
@@ -279,6 +283,7 @@ def test_a_weight_that_is_off_by_a_twentieth_is_noticed(operator: str, name: str
     assert not passes(desc, inputs, rounded(desc, off))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_errors_of_many_steps_stay_far_from_the_results(operator: str) -> None:
     desc, inputs = usual(operator, 64, scale=0.3)

@@ -234,6 +234,7 @@ def _bilinear(image: Array, y: Any, x: Any) -> Any:
     return sum((weight * corner for weight, corner in zip(weights, corners, strict=True)), np.float32(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
 @pytest.mark.parametrize("samples", [1, 3])
 @pytest.mark.parametrize("far", [0, 500])
@@ -468,6 +469,7 @@ def single_gradients(desc: OperatorDesc, inputs: dict[str, Array]) -> dict[str, 
     return {"OutputGradientTensor": back, "OutputROIGradientTensor": of_regions}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3, 12])
 def test_gradients_in_float32_are_within_the_bounds_and_those_of_moved_regions_are_not(count: int) -> None:
     generator = np.random.default_rng(count)

@@ -103,6 +103,7 @@ def test_rnn_has_no_gate() -> None:
     assert (last.value, last.words, last.column) == (12, "2 × 3 + 3 × 2", 2)
 
 
+@pytest.mark.slow
 def test_the_last_step_gives_the_output_of_the_example() -> None:
     for operator, output in (("LSTM", "Single"), ("GRU", "Sequence"), ("RNN", "Sequence")):
         name = f"DML_OPERATOR_{operator}"
