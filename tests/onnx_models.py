@@ -13,8 +13,8 @@ import pytest
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations.desc_models import with_bytes
-from dmlcheck.onnx.export.builder import build
-from dmlcheck.onnx.exporter import model_proto
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.number_formats import NUMPY_TYPES

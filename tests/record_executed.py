@@ -20,7 +20,7 @@ from marked_lines import with_lines
 
 from dmlcheck import load_cases
 from dmlcheck.files.yaml_text import flow
-from dmlcheck.inspection.operator_pages import FILE, CaseCounts, ExecutedRun, read_runs
+from dmlcheck.inspection.executed import FILE, CaseCounts, ExecutedRun, read_runs
 from dmlcheck.reports.reading import ReportError, read_report
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED
 from dmlcheck.specs.names import parse_version, short_operator

@@ -16,8 +16,9 @@ ELSEWHERE = {
     "formats/dxdispatch/model.py": "formats/dxdispatch/test_memory.py",
     **{
         f"onnx/export/{name}.py": "reference/test_crosscheck.py"  # which compares the values of all exported operators
-        for name in ("matrix_products", "moved_elements")
+        for name in ("fills_and_diagonals", "matrix_products", "moved_elements", "quantized_operators", "reduction")
     },
+    "onnx/operators/fills_and_diagonals.py": "onnx/test_importer.py",
     "onnx/export/records.py": "onnx/test_proto.py",
     "reference/tiling/request.py": "reference/test_engine.py",
 }

@@ -43,7 +43,7 @@ from dmlcheck.files.plain import MAX_REPORT
 from dmlcheck.files.scalars import MAX_NODES
 from dmlcheck.files.yaml import MAX_BYTES
 from dmlcheck.implementations import spellings
-from dmlcheck.inspection.operator_pages import executed_runs
+from dmlcheck.inspection.executed import executed_runs
 from dmlcheck.running.expectations import KEYS
 from dmlcheck.specs.load import load_spec
 

@@ -9,7 +9,7 @@ import pytest
 import record_executed
 from record_executed import BEGIN, END, Unrecorded, page_text, recorded, text_of, with_run
 
-from dmlcheck.inspection.operator_pages import FILE, CaseCounts, ExecutedRun, executed_runs, read_runs
+from dmlcheck.inspection.executed import FILE, CaseCounts, ExecutedRun, executed_runs, read_runs
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import short_operator
 

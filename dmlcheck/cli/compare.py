@@ -14,7 +14,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Number
 from dmlcheck.diagnostics.wording import counted, cut, figure, visible
-from dmlcheck.reports.github import markdown
+from dmlcheck.reports.job_summary import markdown
 from dmlcheck.reports.reading import NUMBER, TEXT_OR_NONE, Brief, ReportError, read_briefs, value_of
 from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 from dmlcheck.specs.names import LEVELS, level_name

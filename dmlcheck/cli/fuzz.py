@@ -19,7 +19,7 @@ from dmlcheck.cli.operators import complete_operators, operators_named
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import as_jobs, as_seconds, rounding_option
 from dmlcheck.diagnostics.wording import did_you_mean
-from dmlcheck.drawing.units import DATA_TYPE, Where
+from dmlcheck.drawing.where import DATA_TYPE, Where
 from dmlcheck.folders.export_folder import Occupied, check
 from dmlcheck.implementations import Unavailable, require_models
 from dmlcheck.specs.load import load_spec, operator_names

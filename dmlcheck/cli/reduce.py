@@ -100,7 +100,8 @@ def _reduce(
 ) -> Exit:
     """Reduce a case and write it, and say what became of it."""
     from dmlcheck.fuzzing.finding_files import FindingSource, write_case
-    from dmlcheck.fuzzing.reducing import NotReducible, UnusableFile, cause_of, reduced, start_of
+    from dmlcheck.fuzzing.reduce_case import NotReducible, UnusableFile, start_of
+    from dmlcheck.fuzzing.reducing import cause_of, reduced
     from dmlcheck.fuzzing.trials import bench
     from dmlcheck.reports.fuzzing import reduced_lines
 

@@ -112,7 +112,7 @@ def _show_bases(operators: list[str], form: str) -> None:
 
 
 def _show_executed(operators: list[str], form: str) -> None:
-    from dmlcheck.inspection.operator_pages import executed_runs
+    from dmlcheck.inspection.executed import executed_runs
     from dmlcheck.reports.executed import executed_lines, executed_report
 
     if form == "json":

@@ -1,4 +1,4 @@
-"""Draws by number: the desc and the inputs of a seed and a number, independent of earlier draws; conditions on them."""
+"""Draws by number: the desc and the inputs of a seed and a number, independent of earlier draws."""
 
 from __future__ import annotations
 
@@ -13,56 +13,9 @@ from dmlcheck.drawing.chance import Chance, seeded
 from dmlcheck.drawing.descs import drawn
 from dmlcheck.drawing.draft import SMALL, Sizes
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.names import DATA_TYPE_PREFIX, ENUMS, NEWEST_LEVEL, enum_prefix
-from dmlcheck.specs.records import INPUT, Field
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import INPUT
 from dmlcheck.validation import validate
-
-DATA_TYPE = "DataType"  # of any tensor
-
-
-class Where(NamedTuple):
-    """A condition: the name of an attribute or DataType, and the values that it may have, as a desc has them."""
-
-    name: str
-    values: tuple[str, ...]
-
-    @classmethod
-    def of(cls, text: str) -> Where | None:
-        """Return the condition of `Direction=FORWARD` or `DataType=FLOAT16|FLOAT32`, None for any other text."""
-        name, equals, values = text.replace(" ", "").partition("=")
-        return cls(name, tuple(values.split("|"))) if name and equals and all(values.split("|")) else None
-
-    def is_for(self, operator: str) -> bool:
-        """Whether an operator has what the condition is about, and can have one of its values."""
-        field = load_spec(operator).fields.get(self.name)
-        if self.name == DATA_TYPE or field is None:
-            return self.name == DATA_TYPE
-        return field.enum is None or any(_suffix(field, value) in ENUMS[field.enum] for value in self.values)
-
-    def holds(self, desc: OperatorDesc) -> bool:
-        """Whether a desc has one of the values."""
-        if self.name == DATA_TYPE:
-            types = {part.tensor.data_type for part in desc.tensors()}
-            return any(value.removeprefix(DATA_TYPE_PREFIX) in types for value in self.values)
-        field = desc.spec.fields[self.name]
-        return _text(notation(desc).get(self.name)) in {_suffix(field, value).casefold() for value in self.values}
-
-
-def all_hold(where: Sequence[Where], desc: OperatorDesc) -> bool:
-    """Whether a desc meets all conditions."""
-    return all(one.holds(desc) for one in where)
-
-
-def _suffix(field: Field, value: str) -> str:
-    return value if field.enum is None else value.removeprefix(enum_prefix(field.enum))
-
-
-def _text(value: Any) -> str:
-    """Return a value as conditions are written: without spaces, `[1,1]`, `true`."""
-    if isinstance(value, dict):
-        value = value.get("Type")
-    return str(value).replace(" ", "").casefold()
-
 
 AROUND_GROUPS = Sizes((1, 2, 3, 31, 32, 33, 63, 64, 65), 8192)
 AROUND_LARGE_GROUPS = Sizes((1, 1, 2, 3, 255, 256, 257), 12_000)

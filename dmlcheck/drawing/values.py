@@ -16,7 +16,8 @@ import numpy as np
 
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.drawing.fitted import consistent, is_sound
+from dmlcheck.drawing.fitted import consistent
+from dmlcheck.drawing.sound import is_sound
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.rows import MARK
 from dmlcheck.specs.names import NEWEST_LEVEL

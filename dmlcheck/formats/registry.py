@@ -132,7 +132,7 @@ FORMATS = (
         (".bin",),
         validated="dmlcheck.models.graphs:validated_file",
         evaluated="dmlcheck.models.graph_values:evaluated_graph",
-        imported={"graph": "dmlcheck.formats.dml_graph.graph:import_"},
+        imported={"graph": "dmlcheck.formats.dml_graph.importer:import_"},
         options={"eval": ("--inputs",)},
     ),
     Format(

@@ -8,10 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dmlcheck.drawing.units import Unit, Where, all_hold, drawn_desc
+from dmlcheck.descs.read import read_desc
+from dmlcheck.drawing.units import Unit, drawn_desc
+from dmlcheck.drawing.where import Where, all_hold
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.finding_files import FindingFiles, FindingSource, KnownFindings
-from dmlcheck.fuzzing.reducing import Failing, Taken, cause_of, failing_of, reduced
-from dmlcheck.fuzzing.trials import NO_DRAW, Bench, CaseOfFile, FailureKind, Trial, TrialAnswer, trial_of
+from dmlcheck.fuzzing.reducing import Failing, Taken, cause_of, reduced
+from dmlcheck.fuzzing.trials import NO_DRAW, Bench, CaseOfFile, Trial, trial_of
 from dmlcheck.running.results import SKIPPED
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -218,3 +221,13 @@ class Campaign:
         found = reduced(self.bench, failing, trial.level, _REDUCING)
         self.tally.is_interrupted = found.is_interrupted
         return found.failing, found.trials, found.is_whole, False
+
+
+def failing_of(trial: Trial, answer: TrialAnswer) -> Failing | Taken:
+    """Return a trial with its answer; ValueError where its desc cannot be read."""
+    desc = read_desc(trial.operator, trial.fields).desc
+    if desc is None:
+        raise ValueError(trial.operator)
+    if trial.invalid is None:
+        return Failing(desc, trial.inputs, answer)
+    return Taken(desc, trial.invalid[0], answer)

@@ -12,8 +12,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import Place, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.reducing import Failing, Taken
-from dmlcheck.fuzzing.trials import FailureKind, TrialAnswer
 from dmlcheck.reference import engine
 from dmlcheck.running.expectations import Expectations, names_of
 from dmlcheck.specs.names import NEWEST_LEVEL

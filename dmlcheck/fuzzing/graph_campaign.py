@@ -28,18 +28,20 @@ from dmlcheck.drawing.simpler_values import weight_of as weight_of_values
 from dmlcheck.folders.export_folder import Folder, free_name
 from dmlcheck.formats.find import FOUND_GRAPH, Target, inputs_file_of
 from dmlcheck.formats.registry import opened
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer, answer_of
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
 from dmlcheck.fuzzing.finding_files import FORM, FindingFiles, FindingSource, KnownFindings
-from dmlcheck.fuzzing.reducing import NotReducible, Reducing, Weight, reduced, start_of
-from dmlcheck.fuzzing.trials import Bench, FailureKind, TrialAnswer, answer_of
+from dmlcheck.fuzzing.reduce_case import NotReducible, start_of
+from dmlcheck.fuzzing.reducing import Reducing, Weight, reduced
+from dmlcheck.fuzzing.trials import Bench
 from dmlcheck.graphs.compute import run_steps
 from dmlcheck.graphs.records import Step
 from dmlcheck.models.bisect import Group, Smallest
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution, implementation_of
-from dmlcheck.onnx.export.builder import build, mappings
+from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
-from dmlcheck.onnx.exporter import model_proto
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import ERRORED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings

@@ -6,8 +6,6 @@ is the trial's answer, and another goes on after it.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
@@ -15,21 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
-from dmlcheck.diagnostics.record import ERROR, Diagnostic, Finding
-from dmlcheck.diagnostics.wording import cut
+from dmlcheck.diagnostics.record import Finding
 from dmlcheck.drawing.units import Unit, drawn_broken, drawn_desc, drawn_unit
 from dmlcheck.formats.registry import read_file
+from dmlcheck.fuzzing.answers import TrialAnswer, answer_of
 from dmlcheck.implementations import Unavailable, make
 from dmlcheck.processes.body import questions, tell
 from dmlcheck.processes.child import SHUTDOWN_TIME, Child, LostChild
-from dmlcheck.processes.cluster import Cluster, Lost, kept
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import kept
 from dmlcheck.processes.pool import Job, Pool
 from dmlcheck.running.one_case import Run, run_case
-from dmlcheck.running.results import ERRORED, FAILED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, SKIPPED, CaseResult
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import level_of_release
@@ -37,93 +35,6 @@ from dmlcheck.validation.deviations import is_accepted
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-
-
-_CAUSE = "likely cause: "
-_MOST = 120  # characters of what an implementation said that tell one failure from another
-_NUMBERS = re.compile(r"0x[0-9A-Fa-f]+|\d[\d.,]*(?:e[+-]?\d+)?")
-
-
-class FailureKind(NamedTuple):
-    """How a trial fails: the rule, the field of the output, and the kind of the difference, or the error."""
-
-    rule: str
-    output: str = ""
-    kind: str = ""
-
-
-class TrialAnswer(NamedTuple):
-    """The end of a trial: the outcome with its reason, and for a failure its kind, the message and the likely cause.
-
-    `max_ulp` is the largest error of its outputs, in units for integers; None where there is none to measure.
-    """
-
-    outcome: str
-    reason: str = ""
-    difference: FailureKind | None = None
-    message: str = ""
-    cause: str = ""
-    max_ulp: float | None = None
-
-    @property
-    def is_finding(self) -> bool:
-        """Whether the implementation failed."""
-        return self.difference is not None
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether the implementation had a part in it."""
-        return self.outcome != SKIPPED
-
-    @property
-    def fault(self) -> tuple[FailureKind | None, str]:
-        """The difference with its likely cause, without the numbers of this trial: the same for the same fault."""
-        return self.difference, _without_numbers(self.cause)
-
-
-def answer_of(result: CaseResult) -> TrialAnswer:
-    """Return the answer in the result of a trial."""
-    first = next((found for found in result.diagnostics if found.severity == ERROR), None)
-    if result.outcome not in (FAILED, ERRORED) or first is None or not result.is_computed:
-        return TrialAnswer(SKIPPED if result.is_unrun else result.outcome, result.reason or "")
-    named = [label for label in result.outputs if re.search(rf"(?<!\w){re.escape(label)}(?![\w\[])", first.message)]
-    output = named[0] if named else ""
-    found = result.outputs.get(output)
-    kind = _kind(found) if first.rule == "output-mismatch" and found is not None else _said(first)
-    kind = " ".join(result.case.invalid or ()) or kind
-    help = first.help or ""
-    cause = help.partition(_CAUSE)[2] if _CAUSE in help else ""
-    difference = FailureKind(first.rule, output.partition("[")[0], kind)
-    return TrialAnswer(result.outcome, result.reason or "", difference, first.message, cause, result.max_ulp)
-
-
-def _kind(output: OutputResult) -> str:
-    """Return the kind of a difference: of values if any values differ, else the first other kind."""
-    if output.shape is not None:
-        return "shape"
-    kinds = {_kind_of(element) for element in output.first}
-    return next((kind for kind in ("value", "infinity", "nan", "sign of zero") if kind in kinds), "value")
-
-
-def _kind_of(element: Element) -> str:
-    expected, actual = float(element.expected), float(element.actual)
-    if math.isnan(expected) or math.isnan(actual):
-        return "nan"
-    if math.isinf(expected) or math.isinf(actual):
-        return "infinity"
-    return "sign of zero" if expected == actual == 0 else "value"
-
-
-def _said(found: Diagnostic) -> str:
-    """Return the text that identifies an error other than a difference: its first line, without numbers."""
-    if found.rule in ("timeout", "systematic-error"):
-        return ""
-    return cut(_without_numbers(found.message.partition("\n")[0]), _MOST)
-
-
-def _without_numbers(text: Any) -> str:
-    return _NUMBERS.sub("#", str(text))
-
 
 _START_TIME = 120.0  # seconds for a process to make its implementation: devices and runtimes take their time
 NO_DRAW = "no valid draw"  # why a unit has no answer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Unsupported
 from dmlcheck.implementations.protocol import Adapted
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import BYTES_OF, TYPES, ExportedGraph, ExportedNode, GraphValue, Inexpressible
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class DescModel(NamedTuple):
 
 def model_of(desc: OperatorDesc) -> DescModel:
     """Return a desc as a model. Inexpressible if ONNX cannot express it exactly; ImportError without onnx."""
-    from dmlcheck.onnx.exporter import model_proto
+    from dmlcheck.onnx.proto import model_proto
 
     graph = with_bytes(build(desc))
     return DescModel(graph, model_proto(graph).SerializeToString(deterministic=True))

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.inspection.bases import earlier_releases
-from dmlcheck.onnx.export.builder import mappings
+from dmlcheck.onnx.export.mappings import mappings
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, short_operator
 from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable

@@ -18,9 +18,9 @@ from dmlcheck.models.node_values import arrays_of, needed
 from dmlcheck.models.node_verdict import Mapped, Unjudged, map_node, remark_of, why_not
 from dmlcheck.models.scanning import scanning
 from dmlcheck.onnx.descs.node import NeverMapped, Unmapped
+from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.onnx.model.values import RANDOM, evaluate_node
 from dmlcheck.onnx.reading import first_line
 from dmlcheck.values.layouts import Array, laid_out, to_bytes
 from dmlcheck.values.memory import available_bytes

@@ -19,12 +19,12 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import exporter, metadata
-from dmlcheck.onnx.descs.graph import case_of
+from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import OnnxNode, Unmapped
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
-from dmlcheck.onnx.exporter import model_proto
 from dmlcheck.onnx.operators.table import exact_steps
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import (
     DOMAINS,
     Unreadable,

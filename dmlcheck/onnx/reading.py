@@ -293,8 +293,3 @@ def versions_of_operators() -> dict[str, set[int]]:
 def defaults_of(schema: Any) -> dict[str, Any]:
     """Return the attributes that have a default, by their names, each as an onnx.AttributeProto."""
     return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.type}
-
-
-def type_of(node: Any) -> str:
-    """Return the operator of a node, with its domain unless that is ONNX's own."""
-    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)

@@ -1,80 +1,30 @@
 """A cluster of dask: its workers call a function, and the results come back in order.
 
-The implementation of a run on a worker is kept from one call to the next. A cluster outlives a run: it is told when a
-run is over, and keeps nothing after it.
-
 Needs the extra dask.
 """
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import logging
 import math
 import os
 import pickle
 import sys
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.folders.export_folder import MissingRequirement
 from dmlcheck.processes.child import interrupts_held
+from dmlcheck.processes.kept import end_kept
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class Closable(Protocol):
-    """An implementation with its processes, or a bench with them."""
-
-    def close(self) -> None:
-        """End the implementation and its processes."""
-
-
-_ONE = threading.Lock()  # a worker that has several threads serves one call at a time
-_KEPT: dict[Hashable, Closable] = {}  # at most one
-_OVER = threading.Event()  # the run ended while a call was running
-
-
-@contextlib.contextmanager
-def kept(key: Hashable, make: Callable[[], Closable]) -> Iterator[Any]:
-    """Reuse the cached implementation if the key is the same; otherwise close it, and make and cache a new one."""
-    with _ONE:
-        if key not in _KEPT:
-            _end()
-            _KEPT[key] = make()
-        _OVER.clear()
-        try:
-            yield _KEPT[key]
-        finally:
-            if _OVER.is_set():
-                _end()
-
-
-def end_kept() -> None:
-    """Close the implementation that is kept, since the run is over: after the call that still runs, if there is one."""
-    _OVER.set()
-    if _ONE.acquire(blocking=False):
-        try:
-            _end()
-        finally:
-            _ONE.release()
-
-
-def _end() -> None:
-    while _KEPT:
-        _KEPT.popitem()[1].close()
-
-
-atexit.register(_end)
-
 
 INSTALL = 'python -m pip install "dmlcheck[dask]"'
 _EACH = 2  # calls of a thread: one runs, and the next is there when it ends

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.diagnostics.record import ERROR
 from dmlcheck.diagnostics.wording import brackets, counted, error_text, figure
-from dmlcheck.reports.diagnostics import shown, shown_diagnostic
 from dmlcheck.reports.elements import decimal, report_value
 from dmlcheck.reports.failure import named_cause
+from dmlcheck.reports.visible import shown, shown_diagnostic
 from dmlcheck.running.results import Against, CaseResult
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import short_operator

@@ -1,95 +1,17 @@
-"""Diagnostics as people read them: the place, the rule, the message, and the source line with a caret under it.
-
-With results and diagnostics as a terminal, a pipe or a log may have them: one line a text, all characters visible. A
-report may come from a file that anyone wrote (`merge`), and so may any name, reason or message in it.
-"""
+"""Diagnostics as people read them: the place, the rule, the message, and the source line with a caret under it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
-from dmlcheck.diagnostics.wording import visible
 from dmlcheck.reports.layout import PLAIN, Style
+from dmlcheck.reports.visible import shown_diagnostic
 
 if TYPE_CHECKING:
-    from dmlcheck.reports.records import RunInfo
     from dmlcheck.running.legality import Validated
-    from dmlcheck.running.results import CaseResult
-
-
-Text = TypeVar("Text", str, "str | None")
-Record = TypeVar("Record")
-
-_BAR = "  | "
-_PASSED = "passed"  # as running.results has it, which `validate` does not load
-
-
-def shown(text: Text) -> Text:
-    """Return a text as one line, None as it is."""
-    return text if text is None or text.isprintable() else visible(text)
-
-
-def shown_lines(text: str) -> str:
-    """Return a program's output as text: its lines, those after the first behind a bar, without commands for GitHub."""
-    first, *rest = map(visible, text.split("\n"))
-    return "\n".join([first, *(line if line.startswith(_BAR) else _BAR + line for line in rest)])
-
-
-def _shown_in(record: Record, *fields: str) -> Record:
-    """Return a record some of whose texts are visible."""
-    return record._replace(**{name: shown(getattr(record, name)) for name in fields})  # type: ignore[attr-defined,no-any-return]
-
-
-def shown_diagnostic(diagnostic: Diagnostic) -> Diagnostic:
-    """Return a diagnostic whose texts are visible."""
-    found = _shown_in(diagnostic, "rule", "severity", "file", "help", "constraint", "note")
-    return found._replace(message=shown_lines(diagnostic.message))
-
-
-def shown_result(result: CaseResult) -> CaseResult:
-    """Return a result whose names, reason and diagnostics are visible."""
-    if _is_plain(result):
-        return result
-    case = _shown_in(result.case, "id", "name", "file", "operator", "source")
-    if case.inputs is not None:
-        case = case._replace(inputs={shown(str(name)): raw for name, raw in case.inputs.items()})
-    outputs = {
-        shown(name): _shown_in(output, "bound", "decided_by", "shape") for name, output in result.outputs.items()
-    }
-    return _shown_in(result, "reason")._replace(
-        case=case,
-        traceback="\n".join(map(visible, result.traceback.split("\n"))),
-        diagnostics=tuple(map(shown_diagnostic, result.diagnostics)),
-        outputs=outputs,
-        warned=tuple(map(visible, result.warned)),
-        uncompared=tuple(map(shown, result.uncompared)),
-        drift=tuple(_shown_in(drift, "output") for drift in result.drift),
-        known=tuple(_shown_in(row, "text", "versions", "source") for row in result.known),
-    )
-
-
-def _is_plain(result: CaseResult) -> bool:
-    """Whether a result is one of the many that pass without a remark, and its printed text is all visible."""
-    case = result.case
-    if result.outcome != _PASSED or result.diagnostics or result.warned or result.drift:
-        return False
-    outputs = "".join((*result.outputs, *result.uncompared))
-    text = f"{case.id}{case.name}{case.operator}{case.source or ''}{result.reason or ''}{outputs}"
-    return text.isprintable() and case.file.isprintable()
-
-
-def shown_info(info: RunInfo) -> RunInfo:
-    """Return the description of a run with only visible characters."""
-    earlier = info.compared_to
-    return _shown_in(info, "implementation", "version", "device")._replace(
-        settings=_shown_in(info.settings, "feature_level", "directml_version"),
-        compared_to=earlier and _shown_in(earlier, "file", "version", "implementation"),
-        against=info.against and shown_info(info.against),
-    )
-
 
 LineOf = Callable[[int], str]
 

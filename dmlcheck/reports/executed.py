@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.inspection.operator_pages import CaseCounts, ExecutedRun, executed_dict, runs_of
+from dmlcheck.inspection.executed import CaseCounts, ExecutedRun, executed_dict, runs_of
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import OPERATOR_PREFIX
 

@@ -12,11 +12,12 @@ from dmlcheck.diagnostics.record import ERROR, NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.formats.find import inputs_file_of, located, real_path
 from dmlcheck.reports.accuracy import INACCURATE, UNLIKELY, UNLIMITED, drifts, near_bounds
-from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text, shown_result
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import RunInfo
+from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, CaseResult
 from dmlcheck.running.settings import EXPECTED_WITHIN
 from dmlcheck.specs.load import full_name

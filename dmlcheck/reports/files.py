@@ -1,7 +1,4 @@
-"""Where reports are written: to a temporary file until they are whole, and never half a file under the final name.
-
-And the style that the report of a run and the site share.
-"""
+"""Where reports are written: to a temporary file until they are whole, and never half a file under the final name."""
 
 from __future__ import annotations
 
@@ -148,9 +145,3 @@ class PartedFile(ReportFile):
         """Drop the parts that were put aside; a part missing in its own file no longer matters."""
         with contextlib.suppress(OSError):
             self.aside.close()
-
-
-def styled(own: str) -> str:
-    """Return the shared style and what one of the two adds to it."""
-    with open(os.path.join(os.path.dirname(__file__), "style.css"), encoding="utf-8") as file:
-        return file.read() + own

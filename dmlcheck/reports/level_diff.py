@@ -8,8 +8,8 @@ from typing import Any
 from dmlcheck.diagnostics.wording import dimension_counts_text, plural
 from dmlcheck.inspection.level_diff import OperatorChange, level_evidence
 from dmlcheck.inspection.operator_pages import taken_dict
+from dmlcheck.reports.conditions import condition_text, taken_values_text
 from dmlcheck.reports.layout import Line, Text
-from dmlcheck.reports.rule_page import condition_text, taken_values_text
 from dmlcheck.specs.names import level_name
 from dmlcheck.specs.records import Constraint, TakenValues
 

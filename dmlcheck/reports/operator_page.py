@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
-from dmlcheck.inspection.operator_pages import OperatorRecord, runs_of
+from dmlcheck.inspection.executed import runs_of
+from dmlcheck.inspection.operator_pages import OperatorRecord
+from dmlcheck.reports.conditions import condition_text, constraint_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.layout import Line, Table, Text
-from dmlcheck.reports.rule_page import condition_text, constraint_text, taken_text, taken_values_text
 from dmlcheck.specs.about import FAMILIES
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version, releases_text, short_operator
 from dmlcheck.specs.records import (

@@ -10,7 +10,7 @@ from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.against import side_by_side
-from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text, shown_info, shown_result
+from dmlcheck.reports.diagnostics import ReportedMistakes, diagnostic_text
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import (
     Again,
@@ -25,6 +25,7 @@ from dmlcheck.reports.layout import PLAIN, Style, Table, indent, printed
 from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, end_text, is_failure
+from dmlcheck.reports.visible import shown_info, shown_result
 from dmlcheck.running.results import CaseResult
 
 Echo = Callable[[str], None]

@@ -13,7 +13,8 @@ from dmlcheck.formats.find import Target
 from dmlcheck.formats.registry import read_file
 from dmlcheck.implementations import make, require_directml
 from dmlcheck.implementations.protocol import About
-from dmlcheck.processes.cluster import Cluster, Lost, kept
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import kept
 from dmlcheck.running.events import Done, Ended, Event, NotRun, Plan, chosen, digest
 from dmlcheck.running.execution import Files, Runner
 from dmlcheck.running.file_jobs import never_ended

@@ -9,7 +9,7 @@ import pytest
 from valid_descs import valid
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.fitted import is_sound
+from dmlcheck.drawing.sound import is_sound
 from dmlcheck.drawing.units import Unit, drawn_unit
 from dmlcheck.drawing.values import drawn_values
 

@@ -9,7 +9,7 @@ import pytest
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.fuzzing.trials import FailureKind, answer_of
+from dmlcheck.fuzzing.answers import FailureKind, answer_of
 from dmlcheck.running.results import ERRORED, FAILED, CaseResult
 
 NAN, INF = float("nan"), float("inf")

@@ -16,10 +16,10 @@ from dmlcheck.descs.write import notation
 from dmlcheck.drawing.units import Unit
 from dmlcheck.files import yaml
 from dmlcheck.formats.registry import read_file
-from dmlcheck.fuzzing.campaign import Campaign, CampaignFinding, CampaignRequest, CampaignTally
+from dmlcheck.fuzzing.answers import TrialAnswer
+from dmlcheck.fuzzing.campaign import Campaign, CampaignFinding, CampaignRequest, CampaignTally, failing_of
 from dmlcheck.fuzzing.finding_files import FindingFiles, KnownFindings
-from dmlcheck.fuzzing.reducing import failing_of
-from dmlcheck.fuzzing.trials import NO_DRAW, BenchHere, Trial, TrialAnswer
+from dmlcheck.fuzzing.trials import NO_DRAW, BenchHere, Trial
 from dmlcheck.implementations.protocol import Reference
 from dmlcheck.running.expectations import read_expectations
 from dmlcheck.running.one_case import Run, run_case

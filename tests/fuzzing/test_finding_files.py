@@ -15,6 +15,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.yaml import read
 from dmlcheck.folders.export_folder import Occupied
 from dmlcheck.formats.registry import read_file
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.finding_files import (
     FindingFiles,
     FindingSource,
@@ -24,7 +25,6 @@ from dmlcheck.fuzzing.finding_files import (
     write_case,
 )
 from dmlcheck.fuzzing.reducing import Failing, Taken
-from dmlcheck.fuzzing.trials import FailureKind, TrialAnswer
 from dmlcheck.running.expectations import read_expectations
 from dmlcheck.running.results import ERRORED, FAILED
 

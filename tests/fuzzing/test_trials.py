@@ -27,7 +27,8 @@ from dmlcheck.fuzzing.trials import (
     validates_there,
 )
 from dmlcheck.implementations import Unavailable
-from dmlcheck.processes.cluster import Lost, end_kept
+from dmlcheck.processes.cluster import Lost
+from dmlcheck.processes.kept import end_kept
 from dmlcheck.running.results import ERRORED, PASSED, SKIPPED
 from dmlcheck.running.settings import Settings
 from dmlcheck.specs.names import NEWEST_LEVEL

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -17,15 +16,12 @@ from shipped import cases_of
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
+from dmlcheck.inspection.executed import CaseCounts
 from dmlcheck.inspection.operator_pages import (
-    CaseCounts,
-    ExecutedRun,
-    executed_dict,
     formula_texts,
     is_computed,
     levels_dict,
     operator_record,
-    read_runs,
     rounding_limits,
     rounding_texts,
 )
@@ -498,27 +494,3 @@ def test_the_functions_that_are_computed_with_are_named_and_no_others(operator: 
         every = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors(OUTPUT)}
         assert list(bounds(desc, prepared.inputs, every))
     assert (asked - PLAIN) & ROUNDINGS.keys() == set(load_spec(operator).functions)
-
-
-GEMM, RNN = CaseCounts(agreed=10, known_deviations=2, skipped=1), CaseCounts(agreed=3, failed=4, errors=5)
-RUN = ExecutedRun("1.15.4", "a device", "2026-11-29", {"GEMM": GEMM, "RNN": RNN})
-
-
-def test_json_has_the_run_and_the_counts() -> None:
-    assert executed_dict(RUN, GEMM) == {
-        "directml": "1.15.4",
-        "device": "a device",
-        "date": "2026-11-29",
-        "cases": 12,
-        "agreed": 10,
-        "known_deviations": 2,
-        "failed": 0,
-        "errors": 0,
-        "skipped": 1,
-    }
-
-
-def test_a_file_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "runs.yaml").write_text("- [\n")
-    with pytest.raises(ValueError, match="expected"):
-        read_runs(str(tmp_path / "runs.yaml"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.onnx.export.builder import Builder, build
+from dmlcheck.onnx.export.builder import Builder
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
-from dmlcheck.onnx.exporter import model_proto
+from dmlcheck.onnx.proto import model_proto
 
 onnx = pytest.importorskip("onnx", reason="the extra `onnxruntime` is not installed: no package onnx")
 

@@ -29,7 +29,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unsupported
 from dmlcheck.implementations.desc_models import with_bytes
 from dmlcheck.implementations.protocol import Reference
-from dmlcheck.onnx.export.builder import build, mappings
+from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import ExportedNode, Inexpressible
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.limits.precision import Precision
@@ -45,7 +45,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from dmlcheck.implementations.desc_models import refuse_inexact  # noqa: E402
 from dmlcheck.implementations.onnxruntime import OnnxRuntime  # noqa: E402
-from dmlcheck.onnx.exporter import model_proto  # noqa: E402
+from dmlcheck.onnx.proto import model_proto  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.inspection.operator_pages import CaseCounts, ExecutedRun, executed_dict
+from dmlcheck.inspection.executed import CaseCounts, ExecutedRun, executed_dict
 from dmlcheck.reports.executed import executed_lines, executed_report, executed_text
 from dmlcheck.reports.layout import printed
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from dmlcheck.fuzzing.answers import FailureKind, TrialAnswer
 from dmlcheck.fuzzing.campaign import CampaignFinding, CampaignRequest, CampaignTally
-from dmlcheck.fuzzing.trials import FailureKind, TrialAnswer
 from dmlcheck.reports.fuzzing import finding_lines, head_lines, progress_text, summary_lines
 from dmlcheck.reports.layout import PLAIN
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED

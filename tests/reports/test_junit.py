@@ -16,11 +16,11 @@ from results import OUTPUT, case, every_outcome, failed, report, summary_of
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reference.limits.precision import Precision
-from dmlcheck.reports.diagnostics import shown_lines
 from dmlcheck.reports.junit import JunitReport
 from dmlcheck.reports.layout import indent
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
+from dmlcheck.reports.visible import shown_lines
 from dmlcheck.running.results import CaseResult
 from dmlcheck.running.settings import Settings
 

@@ -12,7 +12,8 @@ from commandline import GOOD, many, write
 from dmlcheck.formats.find import Target
 from dmlcheck.implementations import Unavailable
 from dmlcheck.processes import child
-from dmlcheck.processes.cluster import Cluster, Lost, end_kept
+from dmlcheck.processes.cluster import Cluster, Lost
+from dmlcheck.processes.kept import end_kept
 from dmlcheck.running import batches as module
 from dmlcheck.running.batches import Batches, about_there, batches_of, run_batch
 from dmlcheck.running.events import Done, Ended, Event, NotRun, Plan, Selection, digest_of

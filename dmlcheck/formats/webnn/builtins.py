@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dmlcheck.formats.webnn.literals import NotData, as_text, same, truth, whole_or_float
+from dmlcheck.formats.webnn.arithmetic import as_text, same, truth
+from dmlcheck.formats.webnn.literals import NotData, whole_or_float
 from dmlcheck.formats.webnn.values import Builtin, Fields, Items, ScriptValue, known
 
 if TYPE_CHECKING:

@@ -195,12 +195,44 @@ _ULP: Mapping[str, tuple[int, int]] = {
     "sub": (1, 1),
     "tanh": (16, 16),
 }
-_EXACT = """
-    argMax argMin clamp concat equal expand gather gatherElements gatherND greater greaterOrEqual identity lesser
-    lesserOrEqual logicalAnd logicalNot logicalOr logicalXor max maxPool2d min pad reduceMax reduceMin relu reshape
-    reverse scatterElements scatterND slice split tile transpose triangular
-"""
-_ZERO = frozenset(_EXACT.split())
+_ZERO = frozenset(
+    {
+        "argMax",
+        "argMin",
+        "clamp",
+        "concat",
+        "equal",
+        "expand",
+        "gather",
+        "gatherElements",
+        "gatherND",
+        "greater",
+        "greaterOrEqual",
+        "identity",
+        "lesser",
+        "lesserOrEqual",
+        "logicalAnd",
+        "logicalNot",
+        "logicalOr",
+        "logicalXor",
+        "max",
+        "maxPool2d",
+        "min",
+        "pad",
+        "reduceMax",
+        "reduceMin",
+        "relu",
+        "reshape",
+        "reverse",
+        "scatterElements",
+        "scatterND",
+        "slice",
+        "split",
+        "tile",
+        "transpose",
+        "triangular",
+    }
+)
 _MOST = 2**31  # ULP; more would not be a tolerance
 _LINEAR = 84  # of resample2d
 # ULP of a reduction: for each element of a group, and in addition.

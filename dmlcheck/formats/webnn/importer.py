@@ -14,14 +14,15 @@ from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, apart, write_cases
 from dmlcheck.folders.export_folder import Folder, Imported, free_name, import_all, safe_name
 from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, name_of, read_test, tolerance_of
+from dmlcheck.formats.webnn.javascript import Script, read, require
 from dmlcheck.formats.webnn.literals import NotData, Wrong
-from dmlcheck.formats.webnn.operators import elementwise, layers
+from dmlcheck.formats.webnn.operators import elementwise, layers, windows
 from dmlcheck.formats.webnn.operators.elementwise import FUSED
 from dmlcheck.formats.webnn.operators.row import Call, WebnnRow
-from dmlcheck.formats.webnn.suite import CheckedByCode, Script, Stated, Suite, read, require, suites
+from dmlcheck.formats.webnn.suite import CheckedByCode, Stated, Suite, suites
 from dmlcheck.formats.webnn.values import ScriptValue
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.graph import case_of
+from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import Unmapped
 
 _MOST_ELEMENTS = 2**26  # of the tensors of a file
@@ -227,6 +228,7 @@ def _shown(name: str) -> str:
 OPERATORS: dict[str, WebnnRow] = {
     **elementwise.OPERATORS,
     **layers.OPERATORS,
+    **windows.OPERATORS,
 }
 # Operators that Chromium builds from several of DirectML's.
 OF_SEVERAL = {"notEqual": ("ELEMENT_WISE_LOGICAL_EQUALS", "ELEMENT_WISE_LOGICAL_NOT")}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dmlcheck.formats.webnn import builtins, literals
+from dmlcheck.formats.webnn import arithmetic, builtins
 from dmlcheck.formats.webnn.literals import NotData, Wrong, fragment, named_so, number, shown, text_of_node
 from dmlcheck.formats.webnn.values import (
     Block,
@@ -259,7 +259,7 @@ class Machine:
 
     def _key(self, key: Node, scope: Block) -> str:
         if key.type == "computed_property_name":
-            return literals.as_text(self.plain(self.parts(key)[0], scope))
+            return arithmetic.as_text(self.plain(self.parts(key)[0], scope))
         return self._text(key, scope) if key.type == "string" else text_of_node(key)
 
     def _member(self, node: Node, scope: Block) -> Any:
@@ -275,7 +275,7 @@ class Machine:
         return text_of_node(name) if name is not None else self.plain(node.child_by_field_name("index"), scope)
 
     def _unary(self, node: Node, scope: Block) -> Any:
-        return literals.unary(_sign(node), self.plain(node.child_by_field_name("argument"), scope))
+        return arithmetic.unary(_sign(node), self.plain(node.child_by_field_name("argument"), scope))
 
     def _binary(self, node: Node, scope: Block) -> Any:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -289,11 +289,11 @@ class Machine:
     def _computed(self, node: Node, sign: str, left: Any, right: Any) -> Any:
         if sign == "+" and isinstance(left, (str, Items)) and isinstance(right, (str, Items)):
             left, right = (builtins.text_of(_Place(self, node), each) for each in (left, right))
-        made = literals.binary(sign, left, right)
+        made = arithmetic.binary(sign, left, right)
         return builtins.short(_Place(self, node), made) if isinstance(made, str) else made
 
     def _ternary(self, node: Node, scope: Block) -> ScriptValue:
-        condition = literals.truth(self.plain(node.child_by_field_name("condition"), scope))
+        condition = arithmetic.truth(self.plain(node.child_by_field_name("condition"), scope))
         chosen = node.child_by_field_name("consequence" if condition else "alternative")
         if chosen is None:
             raise TypeError
@@ -477,7 +477,7 @@ class Machine:
             self._bind(name, made, home)
 
     def _if(self, node: Node, scope: Block) -> None:
-        condition = literals.truth(self.plain(node.child_by_field_name("condition"), scope))
+        condition = arithmetic.truth(self.plain(node.child_by_field_name("condition"), scope))
         chosen = node.child_by_field_name("consequence" if condition else "alternative")
         if chosen is not None and chosen.type == "else_clause":
             (chosen,) = self.parts(chosen)
@@ -507,7 +507,7 @@ class Machine:
             raise NotData(node)
         inner = Block({}, scope)
         self._declare(first, inner)
-        while literals.truth(self.plain(condition, inner)):
+        while arithmetic.truth(self.plain(condition, inner)):
             if not self._turn(body, Block({}, inner)):
                 break
             if increment is not None:
@@ -548,7 +548,7 @@ class Machine:
         if target is None:
             raise NotData(node)
         before = self.plain(target, scope)
-        after = ScriptValue(node, literals.binary(_sign(node)[0], before, 1))
+        after = ScriptValue(node, arithmetic.binary(_sign(node)[0], before, 1))
         self._set(target, after, scope)
         is_first = node.children[0].type in ("++", "--")
         return after if is_first else ScriptValue(node, before)
@@ -624,7 +624,7 @@ def _member_of(base: Any, index: Any) -> Any:
     if isinstance(base, Builtin):
         return base.members[index]
     if isinstance(base, Fields):
-        return base.get(literals.as_text(index))
+        return base.get(arithmetic.as_text(index))
     if isinstance(base, (Items, str)):
         if index == "length":
             return len(base)
@@ -677,7 +677,7 @@ def walk(root: Node, types: Sequence[str]) -> Iterator[Node]:
 
 
 _SHORTCUTS: Mapping[str, Callable[[Any], bool]] = {
-    "&&": lambda value: not literals.truth(value),
-    "||": literals.truth,
+    "&&": lambda value: not arithmetic.truth(value),
+    "||": arithmetic.truth,
     "??": lambda value: value is not None,
 }

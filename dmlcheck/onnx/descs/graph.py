@@ -1,4 +1,4 @@
-"""The operators that a node becomes as steps: descs that are valid, and tensors by name; and as a case."""
+"""The operators that a node becomes as steps: descs that are valid, and tensors by name."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dmlcheck import validation
-from dmlcheck.cases.prepare import value_findings
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.folders.case_file import Written
 from dmlcheck.graphs.records import Graph, GraphFile, Node, Step
 from dmlcheck.graphs.tensors import Array, Buffer, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
@@ -158,19 +156,3 @@ def _logical(x: TensorRef) -> Array | None:
         return None
     values = values.reshape(values.shape or (1,))
     return values.view("u1") if values.dtype == bool else values
-
-
-def case_of(found: Counterpart, **more: Any) -> Written:
-    """Return an operator and its fields as a case without a name; Unmapped where the operator does not take them."""
-    fields, values = fields_of(found.fields), known_values(found.fields)
-    desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
-    if desc is None or findings:
-        reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
-        raise Unmapped(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
-    inputs = {field.name: values[field.name] for field in desc.spec.inputs if field.name in values}
-    compared = values.keys() - found.uncompared
-    outputs = {field.name: values[field.name] for field in desc.spec.outputs if field.name in compared}
-    wrong = value_findings(desc, inputs, NEWEST_LEVEL)
-    if wrong:
-        raise Unmapped(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
-    return Written("", desc, inputs, outputs, {**more, "note": found.note})

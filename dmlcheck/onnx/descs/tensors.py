@@ -1,18 +1,15 @@
-"""Tensors as DirectML has them: repeated, in another order, with more dimensions; by strides where it can.
-
-And the operators from which nodes of several descs are built, which repeat and turn them so.
-"""
+"""Tensors as DirectML has them: repeated, in another order, with more dimensions; by strides where it can."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef, element_of
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.node import Unmapped, axis_of
 
 
 def repeated(x: TensorRef, shape: Sequence[int]) -> TensorRef:
@@ -85,75 +82,3 @@ def channels(x: TensorRef, rank: int) -> TensorRef:
 def unsigned(indices: TensorRef) -> TensorRef:
     """Return indices, none of them negative, as the type that DirectML has for them."""
     return converted(indices, np.uint64)
-
-
-# ---- operators from which nodes of several descs are built, each with the number of dimensions that its tensors need
-
-
-def step(operator: str, **fields: Any) -> Counterpart:
-    """Return an operator whose tensors keep the dimensions that they have; fields that are None are left out."""
-    given = {name: value for name, value in fields.items() if value is not None}
-    return Counterpart(operator, given, least=1)
-
-
-def padded_steps(made: Iterable[Counterpart]) -> list[Counterpart]:
-    """Return operators whose tensors get four dimensions where they have less."""
-    return [each._replace(least=4) for each in made]
-
-
-def identity(x: TensorRef, output: TensorRef, **more: Any) -> Counterpart:
-    """Return a copy, perhaps through strides."""
-    return step("ELEMENT_WISE_IDENTITY", InputTensor=x, OutputTensor=output, **more)
-
-
-def pair(operator: str, a: TensorRef, b: TensorRef, output: TensorRef) -> Counterpart:
-    """Return an operator of two tensors element by element, which repeat to the sizes of the output."""
-    sizes = output.shape
-    return step(f"ELEMENT_WISE_{operator}", ATensor=repeated(a, sizes), BTensor=repeated(b, sizes), OutputTensor=output)
-
-
-def unary(operator: str, x: TensorRef, output: TensorRef) -> Counterpart:
-    """Return an operator of one tensor that has no other fields."""
-    return step(operator, InputTensor=x, OutputTensor=output)
-
-
-def product(a: TensorRef, b: TensorRef, output: TensorRef, **more: Any) -> Counterpart:
-    """Return a GEMM; without other fields neither factor is transposed, and nothing is added."""
-    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0, **more}
-    return step("GEMM", ATensor=a, BTensor=b, OutputTensor=output, **fields)
-
-
-def window(x: TensorRef, output: TensorRef, offsets: Sequence[int]) -> Counterpart:
-    """Return a SLICE1 of the output's sizes, every element from the offsets on."""
-    sizes = list(output.shape)
-    windows = {
-        "InputWindowOffsets": list(offsets),
-        "InputWindowSizes": sizes,
-        "InputWindowStrides": [1] * len(sizes),
-    }
-    return step("SLICE1", InputTensor=x, OutputTensor=output, **windows)
-
-
-def join(parts: Sequence[TensorRef], output: TensorRef, axis: int) -> Counterpart:
-    """Return a JOIN of tensors along an axis."""
-    return step("JOIN", InputTensors=list(parts), OutputTensor=output, Axis=axis)
-
-
-# ---- quantized numbers
-
-
-def scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
-    """Return a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, its numbers repeated to all elements."""
-    tensors = {"ScaleTensor": along(scale, 0, x.shape), "ZeroPointTensor": along(zero, 0, x.shape)}
-    return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
-
-
-def dequantized(x: TensorRef, scale: TensorRef, zero: TensorRef) -> tuple[Counterpart, TensorRef]:
-    """Return a DEQUANTIZE_LINEAR, and the floats that it gives."""
-    made = TensorRef("FLOAT32", x.shape)
-    return scaled("DEQUANTIZE", x, scale, zero, made), made
-
-
-def zero_of(node: OnnxNode, index: int, like: TensorRef) -> TensorRef:
-    """Return a zero point, 0 if it is left out."""
-    return node.optional(index) or TensorRef.of(np.zeros((), like.dtype))

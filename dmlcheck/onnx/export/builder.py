@@ -1,6 +1,4 @@
-"""A desc as an ONNX graph, by the families that have a table MAPPINGS; and such a graph under construction.
-
-With the short runs of nodes that many mappings need.
+"""A graph under construction: the tensors of a desc, nodes, and the short runs of nodes that many mappings need.
 
 A change without effect adds no node: the value comes back as it is.
 """
@@ -8,11 +6,7 @@ A change without effect adds no node: the value comes back as it is.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
@@ -317,22 +311,3 @@ def merged(g: Builder, x: GraphValue, axes: Sequence[int]) -> GraphValue:
 def _last(x: GraphValue, axes: Sequence[int]) -> list[int]:
     """Return the axes of a value with some of them moved to its end, both in their order."""
     return [*(axis for axis in range(len(x.sizes)) if axis not in axes), *sorted(axes)]
-
-
-def build(desc: OperatorDesc) -> ExportedGraph:
-    """Return a valid desc as a graph; Inexpressible if ONNX has no exact words for it."""
-    mapping = mappings().get(desc.spec.short)
-    if mapping is None:
-        raise Inexpressible(f"ONNX has no operator for {desc.spec.operator}")
-    builder = Builder(desc)
-    mapping(builder, desc)
-    return builder.graph()
-
-
-@cache
-def mappings() -> dict[str, Maker]:
-    """Return the mappings of all families by operator, without its prefix."""
-    found: dict[str, Maker] = {}
-    for _, name, _ in iter_modules([os.path.dirname(__file__)]):
-        found.update(getattr(import_module(f"dmlcheck.onnx.export.{name}"), "MAPPINGS", {}))
-    return found

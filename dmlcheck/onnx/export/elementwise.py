@@ -1,44 +1,15 @@
-"""Element-wise operators: mostly one node; truth values go through BOOL, which DirectML does not have.
-
-Gradients that pass in places and are 0 elsewhere are comparisons and a Where.
-"""
+"""Element-wise operators: mostly one node; truth values go through BOOL, which DirectML does not have."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import partial, reduce
+from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.builder import Builder, Maker, scaled
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_element, as_float32, fits, is_float, multiplies_exactly
 from dmlcheck.onnx.same_operators import BINARY, BITWISE, COMPARISONS, LOGICAL, UNARY
-
-
-def relu_gradient(g: Builder, _: OperatorDesc) -> None:
-    """RELU_GRAD: the gradient where the input is above 0."""
-    _passed(g, [("Greater", 0)])
-
-
-def clip_gradient(g: Builder, desc: OperatorDesc) -> None:
-    """CLIP_GRAD and CLIP_GRAD1: the gradient where the input is between Min and Max."""
-    kind, bounds = g.tensor("InputTensor").data_type, [desc.values["Min"], desc.values["Max"]]
-    if desc.spec.short == "ELEMENT_WISE_CLIP_GRAD":
-        bounds = list(map(as_float32, bounds))
-    if not all(fits(bound, kind) for bound in bounds):
-        raise Inexpressible(f"Min or Max is not a number of {kind}")
-    _passed(g, zip(("Greater", "Less"), bounds, strict=True))
-
-
-def _passed(g: Builder, conditions: Iterable[tuple[str, float]]) -> None:
-    """Let the gradient pass where the input meets all conditions."""
-    x, gradient = g.input("InputTensor"), g.input("InputGradientTensor")
-    tests = [g.node(name, [x, g.scalar(bound, x.data_type)], x.sizes, "UINT8", "BOOL") for name, bound in conditions]
-    inside = reduce(lambda one, other: g.node("And", [one, other], x.sizes, "UINT8", "BOOL"), tests)
-    zero = g.scalar(0, gradient.data_type)
-    g.output("OutputGradientTensor", g.node("Where", [inside, gradient, zero], x.sizes, gradient.data_type))
-
 
 # All of opset 17 or before. Those of _KEEPS_ROUNDING give the same whether x * Scale + Bias is rounded before or the
 # result after.
@@ -254,7 +225,4 @@ MAPPINGS = {
     **{f"ELEMENT_WISE_{name}": mapping for name, mapping in _MAPPINGS.items()},
     "CAST": cast,
     "VALUE_SCALE_2D": value_scale,
-    "ACTIVATION_RELU_GRAD": relu_gradient,
-    "ELEMENT_WISE_CLIP_GRAD": clip_gradient,
-    "ELEMENT_WISE_CLIP_GRAD1": clip_gradient,
 }

@@ -1,7 +1,4 @@
-"""GEMM as ONNX's Gemm and MatMul, and reductions.
-
-For reductions of one axis in ONNX, several axes become the last one, and return afterwards.
-"""
+"""GEMM: ONNX's Gemm and MatMul."""
 
 from __future__ import annotations
 
@@ -10,46 +7,9 @@ from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.onnx.export.activation import fused
-from dmlcheck.onnx.export.builder import Builder, Maker, merged
+from dmlcheck.onnx.export.builder import Builder, Maker
 from dmlcheck.onnx.export.records import GraphValue, Inexpressible
 from dmlcheck.onnx.export.representable import as_float32, fits, multiplies_exactly
-from dmlcheck.onnx.same_operators import REDUCTIONS
-
-_REDUCE = {function: name for name, function in REDUCTIONS.items()}
-
-
-def reduce(g: Builder, desc: OperatorDesc) -> None:
-    """REDUCE: axes are an input from opset 18 on."""
-    function = desc.values["Function"]
-    axes = desc.values["Axes"]
-    if function in ("ARGMAX", "ARGMIN"):
-        index_of(g, axes, "ArgMax" if function == "ARGMAX" else "ArgMin", is_last=False)
-        return
-    g.at_least(18)
-    x = g.input("InputTensor")
-    if not axes:
-        x, axes = merged(g, x, axes), [len(x.sizes)]
-    sizes = [1 if axis in axes else size for axis, size in enumerate(x.sizes)]
-    inputs = [x, g.constant(sorted(axes))]
-    g.output("OutputTensor", g.node(_REDUCE[function], inputs, sizes, x.data_type, keepdims=1))
-
-
-def argmax(g: Builder, desc: OperatorDesc) -> None:
-    """ARGMAX and ARGMIN, with AxisDirection to choose among equal elements."""
-    name = "ArgMax" if desc.spec.short == "ARGMAX" else "ArgMin"
-    index_of(g, desc.values["Axes"], name, is_last=desc.values["AxisDirection"] == "DECREASING")
-
-
-def index_of(g: Builder, axes: Sequence[int], name: str, *, is_last: bool) -> None:
-    """Reduce to an index: ONNX counts along one axis, so several become one, which counts their elements."""
-    x = g.input("InputTensor")
-    axis = axes[0] if len(axes) == 1 else len(x.sizes) - len(axes)
-    if len(axes) != 1:
-        x = merged(g, x, axes)
-    sizes = [1 if each == axis else size for each, size in enumerate(x.sizes)]
-    indices = g.node(name, [x], sizes, "INT64", axis=axis, keepdims=1, select_last_index=int(is_last))
-    g.output("OutputTensor", indices)
-
 
 _MOST_PRODUCTS = 64  # a model with more nodes than that says little of one operator
 
@@ -106,9 +66,4 @@ def _batches(g: Builder, x: GraphValue | None, count: int) -> Sequence[GraphValu
     return [_matrices(g, part, ()) for part in parts]
 
 
-MAPPINGS: dict[str, Maker] = {
-    "GEMM": gemm,
-    "ARGMAX": argmax,
-    "ARGMIN": argmax,
-    "REDUCE": reduce,
-}
+MAPPINGS: dict[str, Maker] = {"GEMM": gemm}

@@ -15,7 +15,7 @@ from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, sequence_parts
 from dmlcheck.onnx.operators.table import row_of
 from dmlcheck.onnx.provider.registrations import is_registered
-from dmlcheck.onnx.reading import MISJUDGED, first_line, schema_of, type_of, valueless, versions_of_operators
+from dmlcheck.onnx.reading import MISJUDGED, first_line, schema_of, valueless, versions_of_operators
 
 _DOMAINS = ("", "ai.onnx.ml")
 MOST_SHOWN = 200  # characters of sizes
@@ -63,6 +63,11 @@ def values_of(node: Any, of: Context, scope: Scope) -> tuple[list[Value], list[V
         raise Unmapped(broken)
     inputs = [scope[input] for input in node.input]
     return inputs, outputs_of(node, of, inputs)
+
+
+def type_of(node: Any) -> str:
+    """Return the operator of a node, with its domain unless that is ONNX's own."""
+    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
 
 
 def schema_of_node(node: Any, opsets: Mapping[str, int]) -> Any:

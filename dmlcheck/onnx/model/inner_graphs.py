@@ -11,9 +11,9 @@ from typing import Any
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of
 from dmlcheck.onnx.model.file import MOST_VALUES
-from dmlcheck.onnx.model.inference import Context, Scope, schema_of_node, values_of
+from dmlcheck.onnx.model.inference import Context, Scope, schema_of_node, type_of, values_of
 from dmlcheck.onnx.model.values import Value, initial
-from dmlcheck.onnx.reading import attributes_of, defaults_of, tensor_of, type_of
+from dmlcheck.onnx.reading import attributes_of, defaults_of, tensor_of
 
 Size = int | str
 _INT64, _BOOL = 7, 9

@@ -13,10 +13,23 @@ from dmlcheck.onnx.model.file import all_nodes
 from dmlcheck.onnx.model.parts import whole_number
 
 # Through which an index, a mask or a length passes as it is: their first input.
-_PASSING = """
-    Cast Expand Flatten Gather GatherElements GatherND Identity Reshape Slice Split Squeeze Transpose Unsqueeze
-"""
-_PASSES = frozenset(_PASSING.split())
+_PASSES = frozenset(
+    [
+        "Cast",
+        "Expand",
+        "Flatten",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Identity",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    ]
+)
 _CHOSEN = (1, 2)  # the inputs of Where that it gives
 # After which an index is joined with others, or moved: exporters write `i < 0 ? i + n : i` with them.
 _JOINS = ("Add", "Concat", "Mul", "Sub")

@@ -31,6 +31,7 @@ from dmlcheck.onnx.model.inference import (
     misnamed,
     schema_of_node,
     tensors_of,
+    type_of,
     values_of,
     version_of,
 )
@@ -39,20 +40,17 @@ from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, constant_value, initial, limited
 from dmlcheck.onnx.operators.row import Refusal
 from dmlcheck.onnx.operators.table import deviation_of, is_left_out, provider_steps, row_of
-from dmlcheck.onnx.provider.registrations import (
+from dmlcheck.onnx.provider.cpu_kernels import (
     DOMAINS_OF_RUNTIME,
-    Typed,
     is_known,
     kernels_of,
-    left_to_others,
     meant,
     not_taken,
     origin_of_outputs,
     place_of,
-    registration_of,
-    registrations,
 )
-from dmlcheck.onnx.reading import attributes_of, first_line, schema_of, type_of
+from dmlcheck.onnx.provider.registrations import Typed, left_to_others, registration_of, registrations
+from dmlcheck.onnx.reading import attributes_of, first_line, schema_of
 
 MOST_INLINED = 2000  # nodes that others replace, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside

@@ -353,12 +353,27 @@ def _gathered_blocks(call: _Call) -> list[_Output]:
 
 
 _LIKE_FIRST = ("Affine", "ImageScaler", "ParametricSoftplus", "ScaledTanh")
-_NAMES_LIKE_FIRST = """
-    BiasAdd BiasDropout BiasGelu BiasSoftmax FastGelu Gelu GroupNorm Inverse LongformerAttention MoE
-    QLinearLeakyRelu QLinearSigmoid QLinearSoftmax QMoE QOrderedGelu QOrderedLayerNormalization QuickGelu
-    RotaryEmbedding Trilu
-"""
-_OWN_LIKE_FIRST = _NAMES_LIKE_FIRST.split()
+_OWN_LIKE_FIRST = [
+    "BiasAdd",
+    "BiasDropout",
+    "BiasGelu",
+    "BiasSoftmax",
+    "FastGelu",
+    "Gelu",
+    "GroupNorm",
+    "Inverse",
+    "LongformerAttention",
+    "MoE",
+    "QLinearLeakyRelu",
+    "QLinearSigmoid",
+    "QLinearSoftmax",
+    "QMoE",
+    "QOrderedGelu",
+    "QOrderedLayerNormalization",
+    "QuickGelu",
+    "RotaryEmbedding",
+    "Trilu",
+]
 _SHAPES: dict[str, _Shapes] = {
     **dict.fromkeys(_LIKE_FIRST, _like_first),
     **{f"com.microsoft.{name}": _like_first for name in _OWN_LIKE_FIRST},

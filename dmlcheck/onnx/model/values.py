@@ -1,4 +1,4 @@
-"""The values of a model before it runs: their types, their sizes, the numbers of constant ones; and ONNX's evaluator.
+"""The values of a model before it runs: their types, their sizes, and the numbers of constant ones.
 
 Needs the package onnx.
 """
@@ -13,56 +13,10 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
+from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
 from dmlcheck.onnx.model.parts import whole_number
-from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, first_line, tensor_of, valued
-
-# Operators that may give other numbers each time.
-RANDOM = frozenset(
-    ("Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
-)
-
-
-def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Any]:
-    """Return the outputs of a node without inner graphs for its inputs, None for a missing one.
-
-    Each output is an array, or a list of arrays for a sequence. Unmapped if the evaluator does not compute the node.
-    Time and memory depend on its tensors: check before that these are not too large.
-    """
-    from onnx.reference import ReferenceEvaluator
-
-    if node.op_type == "Unsqueeze" and len(inputs) == 1:
-        return _unsqueezed(node, inputs[0])
-    if node.op_type == "Clip" and len(inputs) == 1 and node.attribute:
-        low, high = (_float(node, name, default) for name, default in (("min", -np.inf), ("max", np.inf)))
-        return [np.clip(inputs[0], low, high).astype(inputs[0].dtype)]
-    given = {name: values for name, values in zip(node.input, inputs, strict=True) if name}
-    try:
-        with np.errstate(all="ignore"):
-            results = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, given)
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - an evaluator may raise anything
-        said = first_line(error).removesuffix(_TO_BUILDERS)
-        raise Unmapped(f"ONNX's evaluator does not compute it: {said}") from None
-    return [each if isinstance(each, list) or each is None else np.asarray(each) for each in results]
-
-
-_TO_BUILDERS = ". Did you recompile the sources after updating the repository?"  # onnx to who builds it
-
-
-def _float(node: Any, name: str, default: float) -> float:
-    return next((float(attribute.f) for attribute in node.attribute if attribute.name == name), default)
-
-
-def _unsqueezed(node: Any, values: Array) -> list[Array]:
-    """Return the output of an Unsqueeze whose axes are an attribute: the evaluator takes them as an input only."""
-    axes = next((tuple(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), ())
-    try:
-        return [np.expand_dims(values, axes)]
-    except ValueError as error:  # axes that the output does not have, or twice the same
-        raise Unmapped(first_line(error)) from None
-
+from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, tensor_of, valued
 
 _COUNTABLE = 2**59  # elements: NumPy can hold the number of their bytes
 _MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them
@@ -74,14 +28,82 @@ HOST = "host"
 GIVEN = "given"
 _OF_INDICES = ("INT32", "INT64")
 _OF_SIZES = ("Shape", "Size")
-_OF_NUMBERS = """
-    Abs Add And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil Clip Compress
-    Concat ConstantOfShape CumSum Div Equal Exp Expand Flatten Floor Gather GatherElements GatherND Greater
-    GreaterOrEqual Identity Less LessOrEqual Log Max Mean Min Mod Mul Neg NonZero Not Or Pad Pow Range Reciprocal
-    ReduceL1 ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Round ScatterElements
-    ScatterND Shape Sign Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Trilu Unsqueeze Where Xor
-"""
-_ARITHMETIC = frozenset(_OF_NUMBERS.split())
+_ARITHMETIC = frozenset(
+    [
+        "Abs",
+        "Add",
+        "And",
+        "ArgMax",
+        "ArgMin",
+        "BitShift",
+        "BitwiseAnd",
+        "BitwiseNot",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Cast",
+        "CastLike",
+        "Ceil",
+        "Clip",
+        "Compress",
+        "Concat",
+        "ConstantOfShape",
+        "CumSum",
+        "Div",
+        "Equal",
+        "Exp",
+        "Expand",
+        "Flatten",
+        "Floor",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Greater",
+        "GreaterOrEqual",
+        "Identity",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Max",
+        "Mean",
+        "Min",
+        "Mod",
+        "Mul",
+        "Neg",
+        "NonZero",
+        "Not",
+        "Or",
+        "Pad",
+        "Pow",
+        "Range",
+        "Reciprocal",
+        "ReduceL1",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+        "Reshape",
+        "Round",
+        "ScatterElements",
+        "ScatterND",
+        "Shape",
+        "Sign",
+        "Size",
+        "Slice",
+        "Split",
+        "Sqrt",
+        "Squeeze",
+        "Sub",
+        "Sum",
+        "Tile",
+        "Transpose",
+        "Trilu",
+        "Unsqueeze",
+        "Where",
+        "Xor",
+    ]
+)
 _SELECTING = ("Compress", "NonZero")  # whose sizes are not inferred
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
-from dmlcheck.onnx.descs.tensors import channels, identity, padded_steps, pair, repeated, step, unary, vector
+from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
+from dmlcheck.onnx.descs.tensors import channels, repeated, vector
 from dmlcheck.onnx.operators import convolution, matrix_products
 from dmlcheck.onnx.operators.row import Row
 from dmlcheck.onnx.same_operators import ACTIVATIONS

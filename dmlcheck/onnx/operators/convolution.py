@@ -9,7 +9,8 @@ from typing import Any
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
-from dmlcheck.onnx.descs.tensors import channels, channels_second, pair
+from dmlcheck.onnx.descs.steps import pair
+from dmlcheck.onnx.descs.tensors import channels, channels_second
 from dmlcheck.onnx.operators.row import Row, check_sizes
 
 # ---- windows

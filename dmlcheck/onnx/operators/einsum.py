@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
-from dmlcheck.onnx.descs.tensors import identity, product, step
+from dmlcheck.onnx.descs.steps import identity, product, step
 from dmlcheck.onnx.operators.row import Row, check_sizes, not_taken
 
 # ---- as one operator computes it: a copy, a sum, a product of elements or of matrices, by strides

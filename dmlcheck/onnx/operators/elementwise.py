@@ -1,10 +1,4 @@
-"""Element by element: arithmetic, comparisons, logic, limits; fills, diagonals, and experimental operators.
-
-Experimental ones are those of ONNX up to opset 9, which onnx does not know any more, and onnxruntime still does. They
-are from DmlOperatorAffine.cpp, DmlOperatorCrop.cpp, DmlOperatorValueScale2D.cpp and DmlOperatorActivation.cpp of ONNX
-Runtime's DirectML provider. Defaults of attributes are from ONNX Runtime's contrib_defs.cc, or else from the provider's
-OperatorUtility.cpp.
-"""
+"""Element by element: arithmetic, comparisons, logic, limits."""
 
 from __future__ import annotations
 
@@ -17,86 +11,10 @@ import numpy as np
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
-from dmlcheck.onnx.descs.tensors import converted, identity, padded_steps, pair, repeated, sized
+from dmlcheck.onnx.descs.steps import identity, padded_steps, pair
+from dmlcheck.onnx.descs.tensors import converted, repeated, sized
 from dmlcheck.onnx.operators.row import Row
 from dmlcheck.onnx.same_operators import BINARY, BITWISE, COMPARISONS, LOGICAL, UNARY
-
-_LAST_OPSET = 9
-
-
-def _affine(node: OnnxNode) -> list[Counterpart]:
-    factors = {"Scale": shortest(node.get("alpha", 1.0)), "Bias": shortest(node.get("beta", 0.0))}
-    return [Counterpart("ELEMENT_WISE_IDENTITY", {**node.tensors(), "ScaleBias": factors})]
-
-
-def _activation(operator: str, node: OnnxNode) -> list[Counterpart]:
-    factors = {"Alpha": shortest(node.get("alpha", 1.0)), "Beta": shortest(node.get("beta", 1.0))}
-    return [Counterpart(operator, {**node.tensors(), **factors})]
-
-
-def _image(node: OnnxNode) -> list[Counterpart]:
-    """VALUE_SCALE_2D: all channels have one factor, and each has its own term."""
-    bias = node.get("bias") or []
-    if node.input(0).ndim != 4 or len(bias) != node.input(0).shape[1]:
-        raise Unmapped(f"{node.type} with {len(bias)} terms for images of the sizes {list(node.input(0).shape)}")
-    fields = {"Scale": shortest(node.get("scale", 1.0)), "Bias": [shortest(term) for term in bias]}
-    return [Counterpart("VALUE_SCALE_2D", {**node.tensors(), **fields})]
-
-
-def _crop(node: OnnxNode) -> list[Counterpart]:
-    """SLICE from the left and upper border on, to the right and lower ones, or of a height and a width."""
-    x, border, size = node.input(0), node.get("border") or [], node.get("scale")
-    if x.ndim != 4 or len(border) != 4 or len(size or [0, 0]) != 2:
-        raise Unmapped(f"{node.type} of {x.ndim} dimensions with the border {border}")
-    left, top, right, bottom = border
-    height, width = size or (x.shape[2] - top - bottom, x.shape[3] - left - right)
-    fields = {"Offsets": [0, 0, top, left], "Sizes": [*x.shape[:2], height, width], "Strides": [1] * 4}
-    return [Counterpart("SLICE", {**node.tensors(), **fields})]
-
-
-_LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
-
-
-def _constant(node: OnnxNode) -> list[Counterpart]:
-    """FILL_VALUE_CONSTANT, of the value that the whole output has."""
-    output = node.output()
-    given = output.values if node.has_outputs else node.get("value")
-    value = 0 if given is None else given.reshape(-1)[0]
-    fields = {"ValueDataType": output.data_type, "Value": shortest(value, output.dtype)}
-    return [Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})]
-
-
-def _sequence(node: OnnxNode) -> list[Counterpart]:
-    output = node.output()
-    given = [node.known(index) for index in (0, 2)]
-    start, delta = (shortest(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
-    fields = {"ValueDataType": output.data_type, "ValueStart": start, "ValueDelta": delta}
-    return [Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})]
-
-
-def _triangle(node: OnnxNode) -> list[Counterpart]:
-    """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
-    return _triangles(node, node.tensors())
-
-
-def _triangle_of_any_rank(node: OnnxNode) -> list[Counterpart]:
-    """DIAGONAL_MATRIX1 of all matrices in one dimension, as it takes up to four dimensions."""
-    x, output = node.input(0), node.output()
-    sizes = (-1, *x.shape[-2:])
-    return _triangles(node, {"InputTensor": x.reshape(*sizes), "OutputTensor": output.reshape(*sizes)})
-
-
-def _triangles(node: OnnxNode, tensors: dict[str, TensorRef]) -> list[Counterpart]:
-    first = (node.numbers("k", 1) or [0])[0]
-    begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
-    value = {"ValueDataType": node.output().data_type, "Value": 0}
-    ends = {"DiagonalFillBegin": begin, "DiagonalFillEnd": end}
-    return [Counterpart("DIAGONAL_MATRIX1", {**tensors, **value, **ends})]
-
-
-def _ones(node: OnnxNode) -> list[Counterpart]:
-    fields = {"Offset": node.get("k", 0), "Value": 1}
-    return [Counterpart("DIAGONAL_MATRIX", {"OutputTensor": node.output(), **fields})]
 
 
 def _unary(operator: str, node: OnnxNode) -> list[Counterpart]:
@@ -330,13 +248,4 @@ OPERATORS: dict[str, Row] = {
     "Sum": Row(partial(_of_any_number, "ADD")),
     "Where": Row(_choice),
     "com.microsoft.BiasAdd": Row(_sum_of_three),
-    "ConstantOfShape": Row(_constant),
-    "EyeLike": Row(_ones),
-    "Range": Row(_sequence),
-    "Trilu": Row(_triangle, exact=_triangle_of_any_rank),
-    "Affine": Row(_affine, last_opset=_LAST_OPSET),
-    "Crop": Row(_crop, last_opset=_LAST_OPSET),
-    "ImageScaler": Row(_image, last_opset=_LAST_OPSET),
-    "ParametricSoftplus": Row(partial(_activation, "ACTIVATION_PARAMETRIC_SOFTPLUS"), last_opset=_LAST_OPSET),
-    "ScaledTanh": Row(partial(_activation, "ACTIVATION_SCALED_TANH"), last_opset=_LAST_OPSET),
 }

@@ -14,7 +14,8 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, shortest
-from dmlcheck.onnx.descs.tensors import identity, join, product, ranked, repeated, step, vector, window
+from dmlcheck.onnx.descs.steps import identity, join, product, step, window
+from dmlcheck.onnx.descs.tensors import ranked, repeated, vector
 from dmlcheck.onnx.operators.row import Row, is_given, is_set, not_taken, unread
 
 _FIRST_DIAGONAL = -(2**31)

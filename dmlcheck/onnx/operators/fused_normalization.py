@@ -10,7 +10,8 @@ from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
-from dmlcheck.onnx.descs.tensors import dequantized, identity, pair, ranked, repeated, sized, step, unary, zero_of
+from dmlcheck.onnx.descs.steps import dequantized, identity, pair, step, unary, zero_of
+from dmlcheck.onnx.descs.tensors import ranked, repeated, sized
 from dmlcheck.onnx.operators.row import Row, is_given, not_taken
 
 _FACTORS = ((2, "ScaleTensor"), (3, "BiasTensor"))

@@ -10,7 +10,8 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
-from dmlcheck.onnx.descs.tensors import along, converted, join, ranked, sized, step, unsigned
+from dmlcheck.onnx.descs.steps import join, step
+from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigned
 from dmlcheck.onnx.operators.row import Row, not_taken
 
 

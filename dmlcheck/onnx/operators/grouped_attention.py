@@ -14,7 +14,8 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, shortest
-from dmlcheck.onnx.descs.tensors import identity, join, pair, ranked, repeated, sized, step, unary, vector
+from dmlcheck.onnx.descs.steps import identity, join, pair, step, unary
+from dmlcheck.onnx.descs.tensors import ranked, repeated, sized, vector
 from dmlcheck.onnx.operators.fused_attention import numbers
 from dmlcheck.onnx.operators.row import Row, unread
 

@@ -8,7 +8,8 @@ from functools import partial
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
-from dmlcheck.onnx.descs.tensors import permuted, repeated, sized, window
+from dmlcheck.onnx.descs.steps import window
+from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import BY_SIZES, Row, check_sizes, not_taken
 

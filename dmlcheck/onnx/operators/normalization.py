@@ -12,9 +12,10 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axes_of, axis_of, shortest
-from dmlcheck.onnx.descs.tensors import channels, pair, ranked, repeated, sized, step, unary
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.steps import pair, step, unary
+from dmlcheck.onnx.descs.tensors import channels, ranked, repeated, sized
 from dmlcheck.onnx.operators.row import Row, not_taken
-from dmlcheck.onnx.operators.table import padded
 
 
 def _batch_normalization(node: OnnxNode) -> list[Counterpart]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
+from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.tensors import ranked, unsigned
 from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, window
 from dmlcheck.onnx.operators.row import Row, is_set
-from dmlcheck.onnx.operators.table import padded
 from dmlcheck.validation.deviations import Unrun
 
 

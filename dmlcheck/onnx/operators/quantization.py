@@ -14,7 +14,8 @@ import numpy as np
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import BOOL, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, axis_of
-from dmlcheck.onnx.descs.tensors import along, along_axis, pair, sized, step, unary, vector
+from dmlcheck.onnx.descs.steps import pair, step, unary
+from dmlcheck.onnx.descs.tensors import along, along_axis, sized, vector
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.row import Row
 

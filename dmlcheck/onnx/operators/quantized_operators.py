@@ -15,23 +15,12 @@ import numpy as np
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of, shortest
-from dmlcheck.onnx.descs.tensors import (
-    channels,
-    channels_second,
-    converted,
-    dequantized,
-    pair,
-    product,
-    repeated,
-    scaled,
-    sized,
-    step,
-    zero_of,
-)
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.steps import dequantized, pair, product, scaled, step, zero_of
+from dmlcheck.onnx.descs.tensors import channels, channels_second, converted, repeated, sized
 from dmlcheck.onnx.operators.convolution import window
 from dmlcheck.onnx.operators.matrix_products import batches
 from dmlcheck.onnx.operators.row import Row, not_taken
-from dmlcheck.onnx.operators.table import padded
 
 Shaped = Callable[[TensorRef], TensorRef]
 

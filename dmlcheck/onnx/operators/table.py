@@ -6,81 +6,40 @@ these tables.
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any
 
-from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
+from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.operators.row import Maker, Row
 
-# Operators whose tensors keep the dimensions that they have.
-_NAMES_OF_OWN_RANK = """
-    ARGMAX ARGMIN FOLD GATHER GATHER_ELEMENTS GATHER_ND1 MULTIHEAD_ATTENTION NONZERO_COORDINATES ONE_HOT REDUCE
-    SCATTER_ND SLICE1
-"""
-_OWN_RANK = frozenset(_NAMES_OF_OWN_RANK.split())
-# How many dimensions come before the new ones; in the tensors of all other operators they come first.
-_BEFORE_NEW = {
-    "BATCH_NORMALIZATION": 4,
-    "CONVOLUTION": 2,
-    "CONVOLUTION_INTEGER": 2,
-    "QUANTIZED_LINEAR_CONVOLUTION": 2,
-}
-# The number for a new dimension, in lists with a number for each dimension.
-_NEW = {
-    "Dilations": 1,
-    "EndPadding": 0,
-    "OutputPadding": 0,
-    "Repeats": 1,
-    "StartPadding": 0,
-    "Strides": 1,
-    "WindowSize": 1,
-}
-
-
-def padded(given: Counterpart) -> Counterpart:
-    """Return an operator with tensors of at least four dimensions, and with axes that count these."""
-    ranks = [_rank(value) for value in given.fields.values() if _rank(value)]
-    least, at = given.least, _BEFORE_NEW.get(given.operator, 0)
-    if given.operator in _OWN_RANK or min(ranks, default=least) >= least:
-        return given
-    more = max(0, least - max(ranks))
-    fields = {
-        name: _tensors(value, least, at) if _rank(value) else _field(name, value, more)
-        for name, value in given.fields.items()
-    }
-    return given._replace(fields=fields)
-
-
-def _rank(value: Any) -> int:
-    first = value[0] if isinstance(value, list) and value else value
-    return first.ndim or 1 if isinstance(first, TensorRef) else 0
-
-
-def _field(name: str, value: Any, more: int) -> Any:
-    if name == "Axis":
-        return value + more
-    if name == "Axes":
-        return [axis + more for axis in value]
-    return [_NEW[name]] * more + list(value) if name in _NEW else value
-
-
-def _tensors(value: Any, least: int, at: int) -> Any:
-    return [_tensor(each, least, at) for each in value] if isinstance(value, list) else _tensor(value, least, at)
-
-
-def _tensor(x: TensorRef, least: int, at: int) -> TensorRef:
-    shape = x.shape or (1,)
-    ones = (1,) * (least - len(shape))
-    return x.reshape((*shape[:at], *ones, *shape[at:]))
-
-
+FAMILIES = (
+    "activation",
+    "attention",
+    "convolution",
+    "einsum",
+    "elementwise",
+    "experimental",
+    "fills_and_diagonals",
+    "fused_attention",
+    "fused_normalization",
+    "gathering",
+    "grouped_attention",
+    "matrix_products",
+    "moved_elements",
+    "normalization",
+    "pooling",
+    "quantization",
+    "quantized_operators",
+    "recurrent",
+    "reduction",
+    "resampling",
+    "transforms",
+    "without_operators",
+)
 OPERATORS: dict[str, Row] = {
     operator: row
-    for _, name, _ in iter_modules([os.path.dirname(__file__)])
-    for operator, row in getattr(import_module(f"dmlcheck.onnx.operators.{name}"), "OPERATORS", {}).items()
+    for family in FAMILIES
+    for operator, row in import_module(f"dmlcheck.onnx.operators.{family}").OPERATORS.items()
 }
 _UNKNOWN = Row()
 _LEFT = "nothing is computed where a tensor has no elements: outputs that have some hold what was in memory before"

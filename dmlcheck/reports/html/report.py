@@ -13,11 +13,12 @@ from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import brackets, brief, counted, error_text
 from dmlcheck.reports.accuracy import drifts, warnings
 from dmlcheck.reports.elements import open_lines
-from dmlcheck.reports.files import ReportFile, styled
+from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_element, worst_output
 from dmlcheck.reports.html.templates import Group, Markup, PageSection, escape, file_text, fill, joined, plain
 from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import CHECKED, EACH_ITS_OWN, HEADS, RunInfo, Summary, is_failure, kind_of, level_text
+from dmlcheck.reports.style import styled
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 from dmlcheck.specs.records import Deviation

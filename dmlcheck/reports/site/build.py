@@ -15,9 +15,9 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.wording import first_few
-from dmlcheck.inspection.operator_pages import OperatorRecord, executed_runs, operator_record
+from dmlcheck.inspection.executed import executed_runs
+from dmlcheck.inspection.operator_pages import OperatorRecord, operator_record
 from dmlcheck.reports.executed import executed_text
-from dmlcheck.reports.files import styled
 from dmlcheck.reports.site.mistakes import Mistake
 from dmlcheck.reports.site.operators import (
     TYPES,
@@ -31,6 +31,7 @@ from dmlcheck.reports.site.operators import (
     rule_values,
     type_values,
 )
+from dmlcheck.reports.style import styled
 from dmlcheck.specs.about import FAMILIES
 from dmlcheck.specs.names import ENUMS, LEVELS, first_windows, level_and_version, short_operator
 from dmlcheck.specs.ranking import EMPTY_WORDS

@@ -14,7 +14,7 @@ import yaml
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.fields import ScaleBias, Size2D
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import ExportedGraph, ExportedNode, GraphValue, Inexpressible, Initializer
 from dmlcheck.specs.about import Recipe
 from dmlcheck.specs.names import FEATURE_LEVELS, enum_prefix

@@ -14,14 +14,15 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.pages import page
 from dmlcheck.diagnostics.wording import counted, dimension_counts_text
 from dmlcheck.inspection.coverage import KINDS, Evidence, evidence
+from dmlcheck.inspection.executed import runs_of
 from dmlcheck.inspection.level_diff import differences, level_evidence
 from dmlcheck.inspection.messages import messages
-from dmlcheck.inspection.operator_pages import OperatorRecord, operator_dict, rounding_limits, runs_of
+from dmlcheck.inspection.operator_pages import OperatorRecord, operator_dict, rounding_limits
 from dmlcheck.inspection.selfcheck import example
+from dmlcheck.reports.conditions import condition_text, constraint_text, deviation_text, taken_text, taken_values_text
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.level_diff import change_texts
 from dmlcheck.reports.operator_page import derived_texts, general_texts, limit_text
-from dmlcheck.reports.rule_page import condition_text, constraint_text, deviation_text, taken_text, taken_values_text
 from dmlcheck.reports.site.example import example_of, recipe_yaml
 from dmlcheck.reports.site.mistakes import Mistake, mistakes, output_of
 from dmlcheck.reports.site.pictures.table import pictures

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from valid_descs import tensor, valid
 
-from dmlcheck.formats.dml_graph.graph import node_inputs
+from dmlcheck.formats.dml_graph.importer import node_inputs
 
 
 def drawn(seed: int, low: int, high: int) -> dict[str, Any]:

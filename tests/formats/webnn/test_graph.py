@@ -10,8 +10,9 @@ import pytest
 from webnn_tests import graph, operator, page, tensor
 
 from dmlcheck.formats.webnn.graph import GraphTest, Operand, WebnnOperator, read_test, tolerance_of
+from dmlcheck.formats.webnn.javascript import parse
 from dmlcheck.formats.webnn.literals import Wrong
-from dmlcheck.formats.webnn.suite import Stated, Suite, parse, suites
+from dmlcheck.formats.webnn.suite import Stated, Suite, suites
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Unmapped
 

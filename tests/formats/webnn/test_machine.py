@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dmlcheck.formats.webnn import machine as machines
+from dmlcheck.formats.webnn.javascript import parse
 from dmlcheck.formats.webnn.literals import NotData, Wrong
 from dmlcheck.formats.webnn.machine import Machine, TooManySteps
-from dmlcheck.formats.webnn.suite import parse
 from dmlcheck.formats.webnn.values import Fields, Items, ScriptValue, known
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dmlcheck.formats.webnn import values
+from dmlcheck.formats.webnn.javascript import parse
 from dmlcheck.formats.webnn.literals import NotData, Wrong
 from dmlcheck.formats.webnn.machine import Machine
-from dmlcheck.formats.webnn.suite import parse
 from dmlcheck.formats.webnn.values import Block, ScriptValue
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.graph import case_of
+from dmlcheck.onnx.descs.case import case_of
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.tensors import identity, join, product, step, window
+from dmlcheck.onnx.descs.steps import identity, join, product, step, window
 
 X, WIDE = TensorRef("FLOAT32", (1, 3)), TensorRef("FLOAT32", (2, 3))
 

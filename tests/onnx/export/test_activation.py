@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from onnx_models import of, simple
 
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 INEXPRESSIBLE = [

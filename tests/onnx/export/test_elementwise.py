@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_models import INF, A, B, evaluate, of, simple
 
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 INEXPRESSIBLE = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx_models import made
 
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 

@@ -16,9 +16,9 @@ from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.builder import build, mappings
+from dmlcheck.onnx.export.mappings import build, mappings
 from dmlcheck.onnx.export.records import Inexpressible
-from dmlcheck.onnx.exporter import model_proto
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT

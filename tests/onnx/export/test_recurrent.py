@@ -8,7 +8,7 @@ import pytest
 from onnx_models import small
 from recurrences_of import described
 
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx_models import made, whole
 
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 
 

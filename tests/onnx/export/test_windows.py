@@ -10,7 +10,7 @@ from onnx_models import f32, made, whole
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.specs.names import NEWEST_LEVEL
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from dmlcheck.onnx.model.inference import Context, values_of, version_of
+from dmlcheck.onnx.model.inference import Context, type_of, values_of, version_of
 from dmlcheck.onnx.model.values import Value
-from dmlcheck.onnx.reading import type_of
 
 helper = pytest.importorskip("onnx.helper")
 FLOAT = pytest.importorskip("onnx").TensorProto.FLOAT

@@ -10,7 +10,8 @@ from whole_models import FLOAT, FLOAT16, INT64, model, node, save
 from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import UnusableNode, nodes_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
-from dmlcheck.onnx.provider.registrations import origin_of_outputs, place_of, registration_of
+from dmlcheck.onnx.provider.cpu_kernels import origin_of_outputs, place_of
+from dmlcheck.onnx.provider.registrations import registration_of
 
 helper = pytest.importorskip("onnx.helper")
 ADD = node("Add", "a b", "y")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from whole_models import INT64, node, numbers, weight
 
-from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.model.values import CONSTANT, Value, computed, evaluate_node, initial, of_numbers, sequence_parts
+from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, of_numbers, sequence_parts
 
 TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
@@ -133,30 +132,3 @@ def test_a_sequence_has_a_number_of_parts_that_are_followed() -> None:
     assert sequence_parts(node("SequenceConstruct", "x", "s"), [value(1)] * 257) is None
     assert sequence_parts(node("SequenceInsert", "s x", "t"), [full, value(1)]) is None
     assert len(sequence_parts(node("SequenceErase", "s", "t"), [full]) or ()) == 255
-
-
-X = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
-
-
-def evaluated(made: Any, *inputs: Any, opset: int = 17) -> list[Any]:
-    return evaluate_node(made, inputs, {"": opset})
-
-
-def test_attributes_of_old_opsets_are_known() -> None:
-    (y,) = evaluated(node("Clip", "x", "y", min=2.0, max=4.0), X, opset=6)
-    assert y.tolist() == [[2, 2, 3], [4, 4, 4]]
-    (y,) = evaluated(node("Unsqueeze", "x", "y", axes=[0]), X, opset=11)
-    assert y.shape == (1, 2, 3)
-
-
-@pytest.mark.parametrize(
-    ("made", "reason"),
-    [
-        (node("Gadget", "x", "y"), "ONNX's evaluator does not compute it: No .* operator 'Gadget' and domain ''$"),
-        (node("Gather", "x x", "y"), "ONNX's evaluator does not compute it"),  # indices that are no integers
-        (node("Unsqueeze", "x", "y", axes=[9]), "axis 9 is out of bounds"),
-    ],
-)
-def test_what_is_not_computed_is_refused(made: Any, reason: str) -> None:
-    with pytest.raises(Unmapped, match=reason):
-        evaluated(made, *([X] * len(made.input)))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from whole_models import model, node, tensor
 
-from dmlcheck.onnx.provider.registrations import Typed, is_known, kernels, kernels_of, meant, not_taken, registrations
+from dmlcheck.onnx.provider.cpu_kernels import is_known, kernels, kernels_of, meant, not_taken
+from dmlcheck.onnx.provider.registrations import Typed, registrations
 
 X = "input X"
 FLOAT, FLOAT16, DOUBLE = 1, 10, 11

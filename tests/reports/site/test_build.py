@@ -15,7 +15,8 @@ from jinja2 import UndefinedError
 from site_pages import MOST_BYTES, MOST_OF_A_PAGE, MOST_PAGES, cases_of, dead_links, facts_of, files, trees
 
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.inspection.operator_pages import executed_dict, operator_dict, operator_record, runs_of
+from dmlcheck.inspection.executed import executed_dict, runs_of
+from dmlcheck.inspection.operator_pages import operator_dict, operator_record
 from dmlcheck.reports.executed import executed_text
 from dmlcheck.reports.site.build import (
     GuidePage,

@@ -17,7 +17,7 @@ from dmlcheck.descs.write import notation
 from dmlcheck.folders.export_folder import Exported, ready
 from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed
-from dmlcheck.onnx.export.builder import build
+from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import TYPES, ExportedGraph, ExportedNode, GraphValue, Initializer
 from dmlcheck.reports.site.example import example_of, onnx_code, program
 from dmlcheck.specs.load import load_spec, operator_names
@@ -28,8 +28,8 @@ pytest.importorskip("onnx", reason="the extra `onnx` is not installed")
 import numpy as np
 from onnx import checker
 
-from dmlcheck.onnx.exporter import model_proto
 from dmlcheck.onnx.importer import BackendTest, foreign_case
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.onnx.reading import valued
 
 X, Y = (GraphValue(name, "FLOAT32", (2, 3)) for name in ("X", "Y"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import found, zeros
 
-from dmlcheck.onnx.operators.table import padded
+from dmlcheck.onnx.descs.padded import padded
 
 X = zeros(3, 4)
 
