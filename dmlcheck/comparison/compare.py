@@ -286,16 +286,16 @@ class _Tally:
         self.most_off: Element | None = None
         self.closest: Element | None = None
         self.refused: Array | None = None
-        self.far = np.zeros(self.elements, dtype=bool) if self.data_type in FORMATS else None
+        is_float = self.data_type in FORMATS
+        self.far = np.zeros(self.elements, dtype=bool) if is_float else None  # the elements that are not surely likely
         self.stretches = np.zeros(min(_STRETCHES, max(1, self.elements)))
 
     def maybe_unlikely(self, differing: Differing) -> Differing | None:
         """Return the elements whose errors may be beyond the likely ones if all are within the bound, or None."""
-        if self.mismatches or self.limit.is_own:
+        may_be_any = self.terms > 1 or self.has_unlimited
+        if self.mismatches or self.limit.is_own or not (may_be_any or self.max_ulp > _ROUNDED):
             return None
-        if self.terms > 1 or self.has_unlimited or self.far is None:
-            return differing if self.terms > 1 or self.has_unlimited or self.max_ulp > _ROUNDED else None
-        return differing.among(self.far.reshape(self.sizes)) if self.max_ulp > _ROUNDED else None
+        return differing if may_be_any or self.far is None else differing.among(self.far.reshape(self.sizes))
 
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
