@@ -84,25 +84,37 @@ cases:
     ("own", "field", "expected"),
     [
         ("", "operator", "ARGMAX"),
+        ("", "feature_level", "3_0"),
+        ("", "source", "example 1"),
         ("", "tags", ("slow",)),
+        ("", "note", "default"),
         ("", "tolerance", Tolerance(ulp=1, absolute=1, source="the case")),
+        ("", "inputs", {"InputTensor": [1, 2, 3], "Other": [4]}),
+        ("", "outputs", {"OutputTensor": [2], "Other": [5]}),
+        ("", "invalid", ("a",)),
         # desc and inputs merge field by field
         ("desc: {Axes: []}", "desc", {"InputTensor", "OutputTensor", "Axes"}),
         ("desc: {AxisDirection: INCREASING}", "desc", {"InputTensor", "OutputTensor", "Axes", "AxisDirection"}),
+        ("desc: {}", "desc", {"InputTensor", "OutputTensor", "Axes"}),
         ("inputs: {Other: [6]}", "inputs", {"InputTensor": [1, 2, 3], "Other": [6]}),
         ("inputs: {New: [7]}", "inputs", {"InputTensor": [1, 2, 3], "Other": [4], "New": [7]}),
+        ("inputs: {}", "inputs", {"InputTensor": [1, 2, 3], "Other": [4]}),
         # other keys are replaced
         ("operator: ARGMIN", "operator", "ARGMIN"),
         ("feature_level: 4.1", "feature_level", "4_1"),
+        ("outputs: {OutputTensor: [0]}", "outputs", {"OutputTensor": [0]}),
         ("outputs: {}", "outputs", {}),
+        ("tags: [fast]", "tags", ("fast",)),
         ("tags: []", "tags", ()),
         ("tolerance: {relative: 1}", "tolerance", Tolerance(relative=1, source="the case")),
+        ("invalid: [b, c]", "invalid", ("b", "c")),
         ("invalid: []", "invalid", ()),
         # null takes a default away
         ("feature_level: null", "feature_level", None),
         ("inputs: null", "inputs", None),
         ("outputs: ~", "outputs", None),
         ("invalid:", "invalid", None),
+        ("tolerance:", "tolerance", None),
         ("tags: null", "tags", ()),
     ],
 )
@@ -298,3 +310,8 @@ def test_whatever_a_file_says_is_read_without_an_exception_and_reported_inside_i
 def test_a_desc_that_is_the_default_is_that_of_all_cases() -> None:
     first, second = cases_of(f"operator: ARGMAX\ndesc: {DESC}\ncases:\n- name: a\n- {{name: b, tags: [t]}}\n")
     assert first.desc is second.desc
+
+
+def test_two_cases_on_one_line_may_not_have_one_name_either() -> None:
+    file = read(f"operator: ARGMAX\ndesc: {DESC}\ncases: [{{name: a}}, {{name: a}}]\n")
+    assert rules_of(file) == [("duplicate-name", 3, 27)]

@@ -180,13 +180,21 @@ def test_an_output_in_another_order_in_memory_is_compared_by_its_index() -> None
         (own(ulp=1), 1.0, 1 + 2.0**-22, False),
         (own(ulp=1), 1.0, 1 - 2.0**-23, True),  # two floats away, half a unit each
         (own(ulp=0.5), 1.0, 1 - 2.0**-24, True),
+        (own(ulp=0.5), 1.0, 1 + 2.0**-23, False),
         (own(ulp=0.5), 1.0, 1 - 2.0**-23, False),
         (own(ulp=1.5), 1.0, 1 - 3 * 2.0**-24, True),
         (own(ulp=1.4999), 1.0, 1 - 3 * 2.0**-24, False),
+        (own(ulp=3), -4.0, -4 - 3 * 2.0**-21, True),
+        (own(ulp=3), -4.0, -4 - 4 * 2.0**-21, False),
         (own(ulp=2), 2.0**-149, 3 * 2.0**-149, True),
         (own(ulp=2), 2.0**-149, 4 * 2.0**-149, False),
+        (own(ulp=2), 2.0**-149, -(2.0**-149), True),
         (own(absolute=0.25), 1.0, 1.25, True),
+        (own(absolute=0.25), 1.0, 0.75, True),
         (own(absolute=0.25), 1.0, 1.25 + 2.0**-23, False),
+        (own(absolute=0.2499999), 1.0, 1.25, False),
+        (own(absolute=0.25), 0.0, -0.25, True),
+        (own(relative=0.125), 8.0, 9.0, True),
         (own(relative=0.125), -8.0, -7.0, True),
         (own(relative=0.125), 8.0, 9.0 + 2.0**-20, False),
         (own(relative=0.125), 7.0, 8.0, False),  # of the expected value, not of the larger
@@ -194,6 +202,8 @@ def test_an_output_in_another_order_in_memory_is_compared_by_its_index() -> None
         (own(ulp=1, absolute=0.5), 1.0, 1.5, True),
         (own(ulp=1, absolute=0.5), 2.0**30, 2.0**30 + 128, True),
         (own(ulp=1, absolute=0.5), 1.0, 1.5 + 2.0**-23, False),  # either of them, not their sum
+        (own(relative=0.25, absolute=0.5, ulp=1), 4.0, 5.0, True),
+        (own(relative=0.25, absolute=0.5, ulp=1), 4.0, 5.5, False),
     ],
 )
 def test_any_limit_that_holds_accepts_up_to_and_including_itself(
@@ -234,11 +244,15 @@ def test_a_cases_own_tolerance_holds_for_integers(data_type: str, limit: Limit) 
     [
         # From 65504 it is 16 to where rounding goes to infinity, half a unit of 32.
         (own(ulp=1), 65504.0, math.inf, True),
+        (own(ulp=0.5), 65504.0, math.inf, True),
         (own(absolute=16), 65504.0, math.inf, True),
+        (own(absolute=1), 65504.0, math.inf, False),
         (own(ulp=0.25), 65504.0, math.inf, False),
         (EXACT, 65504.0, math.inf, False),
         (own(ulp=1), -65504.0, -math.inf, True),
         (own(ulp=1), -65504.0, math.inf, False),
+        (own(ulp=1), 65440.0, math.inf, False),
+        (own(ulp=3), 65440.0, math.inf, True),
         (own(relative=0.1), 60000.0, math.inf, True),
         (own(relative=0.01), 60000.0, math.inf, False),
         (own(absolute=1e5), 0.0, math.inf, False),
@@ -769,10 +783,15 @@ def test_a_wrong_shape_or_type_is_told_before_any_value(actual: Array, text: str
     [
         ("UINT64", 0, 2**64 - 1, 18446744073709551615),
         ("UINT64", 2**64 - 1, 2**64 - 2, 1),
+        ("UINT64", 2**63, 2**63 - 1, 1),
         ("INT64", -(2**63), 2**63 - 1, 18446744073709551615),
         ("INT64", -(10**18), 2017373352682495228, 3017373352682495228),
+        ("INT64", 2**63 - 1, 2**63 - 2, 1),
+        ("INT64", -1, 1, 2),
         ("INT64", 2**53, 2**53 + 1, 1),
         ("INT8", -128, 127, 255),
+        ("UINT8", 255, 0, 255),
+        ("INT32", -(2**31), 2**31 - 1, 2**32 - 1),
         ("UINT16", 3, 5, 2),
     ],
 )

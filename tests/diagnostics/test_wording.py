@@ -88,6 +88,7 @@ def test_a_misspelt_key_stands_for_one_that_is_not_there() -> None:
     ("word", "name"),
     [
         ("InputTensr", "InputTensor"),
+        ("InpuutTensor", "InputTensor"),
         ("InputTesnor", "InputTensor"),
         ("inputTensor", "InputTensor"),
         ("input_tensor", "InputTensor"),
@@ -105,8 +106,11 @@ def test_another_case_or_a_wrong_letter_or_two_in_a_word_is_a_misspelling(word: 
     ("word", "name"),
     [
         ("ATensor", "BTensor"),
+        ("Beta1", "Beta2"),
         ("InputTensor", "OutputTensor"),
+        ("InputGradientTensor", "OutputGradientTensor"),
         ("InputScaleTensor", "InputStateTensor"),
+        ("MaximumSamplesPerOutput", "MinimumSamplesPerOutput"),
         ("Min", "Max"),
         ("Axis", "AxisDirection"),
         ("Input", "InputTensor"),

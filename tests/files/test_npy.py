@@ -162,21 +162,31 @@ def test_a_byte_that_four_bits_cannot_hold_is_refused(tmp_path: Path, data_type:
     "data",
     [
         b"",
+        b"\x93NUM",
         b"\x93NUMPY",
+        b"\x93NUMPY\x01",
         b"\x93NUMPY\x01\x00",
+        b"\x93NUMPY\x01\x00\x10",
         b"\x93NUMPY\x01\x00\x10\x00",
         b"\x93NUMPY\x01\x00\xff\xff{}",
         b"PK\x03\x04 an .npz is a zip file",
+        b"[1, 2, 3]\n",
+        b"\0" * 200,
         b"\x80\x04\x95 a pickle",
         npy("", ONE),
+        npy("\n", ONE),
+        npy("None", ONE),
         npy("{}", ONE),
+        npy("[1, 2]", ONE),
         npy("{'descr': '<f4', 'shape': (1,)}", ONE),
         npy(header() + "x", ONE),
         npy(header(descr="'<q9'"), ONE),
+        npy(header(descr="7"), ONE),
         npy(header(shape="1"), ONE),
         npy(header(shape="('a',)"), ONE),
         npy(header(shape="(1.0,)"), ONE),
         npy(header(order="0"), ONE),
+        npy(header(order="'no'"), ONE),
         npy("__import__('os').getcwd()", ONE),
         npy(header() + " " * 20000, ONE),
         npy(b"\xff\xfe\xfd", ONE),
@@ -196,25 +206,31 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
         npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,", ONE),
         npy("(" * 50, ONE),
         npy("'" * 3 + "abc", ONE),
+        npy("-" * 50 + "1", ONE),
         npy(header(descr="','"), ONE),
         npy(header(shape="(True,)"), ONE),
+        npy(header(shape="(1L,)"), ONE),
         npy(header(descr="('<f4',)"), ONE),
         npy(header(descr="f('<f4')"), ONE),
         npy(header(shape="(2**70, 0)"), ONE),
         npy(header(shape="(18446744073709551616, 0)"), ONE),
         npy(header(descr="'<V0'", shape="(3, 2)"), ONE),
+        npy(header(descr="'<V0'"), ONE),
     ],
     ids=[
         "unclosed",
         "parentheses",
         "unclosed-text",
+        "signs",
         "comma-dtype",
         "bool-shape",
+        "python-2",
         "half-a-pair",
         "call",
         "power",
         "beyond",
         "some-of-nothing",
+        "nothing",
     ],
 )
 def test_a_header_that_stumbles_numpys_own_reader_is_refused(tmp_path: Path, data: bytes) -> None:
@@ -259,6 +275,12 @@ def test_a_header_that_claims_what_the_file_does_not_hold_allocates_nothing(
     assert peak < 2**20
 
 
+@pytest.mark.parametrize("shape", ["(-1,)", "(-1, -1)", "(2, -1)"])
+def test_a_negative_shape_is_refused(tmp_path: Path, shape: str) -> None:
+    (tmp_path / "x.npy").write_bytes(npy(header(shape=shape), ONE))
+    assert refused(tmp_path, "x.npy", "FLOAT32", 1).rule in {"wrong-type", "element-count"}
+
+
 def test_python_objects_are_refused_and_not_unpickled(tmp_path: Path) -> None:
     # Unpickling this would create the file.
     trap = tmp_path / "trap"
@@ -288,6 +310,11 @@ def test_a_long_header_is_refused_before_it_is_searched(tmp_path: Path, monkeypa
     length = len(header()) + 100
     found = refused(tmp_path, "x.npy", "FLOAT32", 1).params["found"]
     assert found == f"unreadable: its header has {length} bytes; up to 100 are read"
+
+
+def test_an_object_array_that_numpy_saved_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([None, {}], dtype=object), allow_pickle=True)
+    assert refused(tmp_path, "x.npy", "FLOAT32", 2).rule == "wrong-type"
 
 
 WHOLE = saved(np.array([[1, 2, 3]], dtype="f4"), (1, 0))
@@ -344,7 +371,10 @@ def test_a_file_inside_the_case_files_folder_tree_is_read(tree: Path, name: str)
     [
         "../x.npy",
         "../cases2/x.npy",
+        "../elsewhere/x.npy",
         "data/../../x.npy",
+        "..",
+        "../missing.npy",
         "../../../etc/x.npy",
     ],
 )
@@ -394,6 +424,11 @@ def linked(link: Path, target: Path) -> None:
 def test_a_link_that_leads_out_of_the_folder_is_refused(tree: Path) -> None:
     linked(tree / "out.npy", tree.parent / "x.npy")
     assert "lies outside" in refused(tree, "out.npy", "FLOAT32", 1).message
+
+
+def test_a_linked_folder_that_leads_out_is_refused(tree: Path) -> None:
+    linked(tree / "out", tree.parent / "elsewhere")
+    assert "lies outside" in refused(tree, "out/x.npy", "FLOAT32", 1).message
 
 
 def test_a_link_that_stays_inside_is_followed(tree: Path) -> None:

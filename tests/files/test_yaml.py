@@ -112,7 +112,7 @@ def test_tabs_may_separate_but_not_indent() -> None:
     assert value_of('{\n\t"a": [\n\t\t1,\n\t\t2\n\t]\n}\n') == {"a": [1, 2]}
     assert refusals(b"a:\n\tb: 1\n") == [("yaml-syntax", 2, 1)]
     (problem,) = parse("a:\n\tb: 1\n").problems
-    assert (problem.message, problem.help) == ("YAML does not allow a tab here", "indent with spaces")
+    assert "indent with spaces" in str(problem.help)
 
 
 # ---- files

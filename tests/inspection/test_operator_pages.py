@@ -421,6 +421,25 @@ def test_what_only_chooses_elements_computes_nothing(operator: str, expected: bo
     assert is_computed(f"DML_OPERATOR_{operator}") is expected
 
 
+@pytest.mark.parametrize(
+    ("operator", "functions"),
+    [
+        ("ELEMENT_WISE_ADD", set()),
+        ("ELEMENT_WISE_EXP", {"exp"}),
+        ("ELEMENT_WISE_ERF", {"erf"}),
+        ("ELEMENT_WISE_DIVIDE", {"divide"}),
+        ("ELEMENT_WISE_MODULUS_TRUNCATE", {"divide", "fmod"}),
+        ("ACTIVATION_SOFTSIGN", {"divide"}),
+        ("ACTIVATION_SIGMOID", {"divide", "exp"}),
+        ("ACTIVATION_SWISH", {"divide", "exp"}),
+        ("ACTIVATION_LOG_SOFTMAX", {"exp", "log1p"}),
+        ("REDUCE", {"divide", "exp", "log", "log1p", "sqrt"}),
+    ],
+)
+def test_the_functions_in_a_formula_are_named(operator: str, functions: set[str]) -> None:
+    assert named(operator).keys() == functions
+
+
 def test_a_function_is_named_with_its_rounding_in_the_type_and_the_source() -> None:
     (exp,) = named("ELEMENT_WISE_EXP").values()
     assert exp.startswith("4 ULP, and 1 ULP of the operand (HLSL, exp (sm4 - asm): ")

@@ -111,6 +111,12 @@ def test_numpy_scalars_count_as_numbers(scalar: Any, data_type: str) -> None:
 
 
 @pytest.mark.parametrize("data_type", LIMITS)
+def test_an_integer_type_holds_its_range_exactly(data_type: str) -> None:
+    low, high = LIMITS[data_type]
+    assert accepted([low, low + 1, high - 1, high], data_type, 4) == [low, low + 1, high - 1, high]
+
+
+@pytest.mark.parametrize("data_type", LIMITS)
 def test_integers_stay_exact_beside_a_float(data_type: str) -> None:
     low, high = LIMITS[data_type]
     assert accepted([low, high, 1.0], data_type, 3) == [low, high, 1]
@@ -245,6 +251,12 @@ def test_a_fill_is_rounded_from_its_text_too() -> None:
     assert values.tolist() == [[1 + 2**-23] * 2] * 2
 
 
+def test_a_nested_number_is_rounded_from_its_own_text() -> None:
+    values, findings = written("[[1, 1.00048828125], [1.000488281250000000000000001, 2]]", "FLOAT16", 2, 2)
+    assert findings == []
+    assert values.tolist() == [[1, 1], [1 + 2**-10, 2]]
+
+
 @pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(sorted(BINARY)), st.integers(-(2**140), 2**140))
@@ -270,10 +282,15 @@ def test_a_hex_float_is_rounded_once(data_type: str, sign: str, whole: int, part
     ("text", "data_type", "largest"),
     [
         ("65520", "FLOAT16", "65504"),
+        ("65520.0", "FLOAT16", "65504"),
         ("-65520", "FLOAT16", "65504"),
+        ("1e6", "FLOAT16", "65504"),
         ("340282356779733661637539395458142568448", "FLOAT32", "3.4028235e+38"),
+        ("-3.5e38", "FLOAT32", "3.4028235e+38"),
         ("1e39", "FLOAT32", "3.4028235e+38"),
         ("1.7976931348623159e308", "FLOAT64", "1.7976931348623157e+308"),
+        ("1e400", "FLOAT64", "1.7976931348623157e+308"),
+        ("-1e400", "FLOAT16", "65504"),
         ("1e99999999999", "FLOAT32", "3.4028235e+38"),
         ('"0x1p+16"', "FLOAT16", "65504"),
         ('"0x1p+1024"', "FLOAT64", "1.7976931348623157e+308"),

@@ -23,10 +23,13 @@ from dmlcheck.values.read import bytes_needed, read_values
 @pytest.mark.parametrize(
     ("sizes", "raw", "expected"),
     [
+        ((6,), [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]),
         ((2, 3), [[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]]),
         ((2, 3), [1, 2, 3, 4, 5, 6], [[1, 2, 3], [4, 5, 6]]),
         ((3, 2), [1, 2, 3, 4, 5, 6], [[1, 2], [3, 4], [5, 6]]),
+        ((1, 1), [[7]], [[7]]),
         ((1, 1), [7], [[7]]),
+        ((2, 1, 3), [[[1, 2, 3]], [[4, 5, 6]]], [[[1, 2, 3]], [[4, 5, 6]]]),
         ((2, 1, 3), [1, 2, 3, 4, 5, 6], [[[1, 2, 3]], [[4, 5, 6]]]),
         ((1, 1, 1, 2, 1), [[[[[1], [2]]]]], [[[[[1], [2]]]]]),
     ],
@@ -113,6 +116,10 @@ def test_bits_are_those_of_the_data_type(data_type: str, raw: list[int], expecte
     assert accepted({"bits": raw}, data_type, len(raw)) == expected
 
 
+def test_bits_may_be_nested() -> None:
+    assert accepted({"bits": [[0x3C00], [0x4000]]}, "FLOAT16", 2, 1) == [[1.0], [2.0]]
+
+
 @pytest.mark.parametrize("raw", [0x10000, -1, 2**70], ids=str)
 def test_bits_that_are_no_pattern_of_the_width_are_refused(raw: int) -> None:
     finding = refused({"bits": [[0], [raw]]}, "FLOAT16", 2, 1)
@@ -125,6 +132,10 @@ def test_bits_that_are_no_whole_numbers_are_refused(raw: Any) -> None:
     finding = refused({"bits": [[0], [raw]]}, "FLOAT16", 2, 1)
     assert place(finding) == ("wrong-type", "inputs.T.bits[1][0]")
     assert finding.params["expected"] == "a whole number like 0x3C00"
+
+
+def test_a_pattern_of_five_bits_does_not_fit_into_four() -> None:
+    assert refused({"bits": [0x10]}, "INT4", 1).rule == "value-not-representable"
 
 
 @pytest.mark.parametrize(
@@ -309,6 +320,7 @@ def test_a_mapping_has_exactly_one_form(raw: Any) -> None:
     ("raw", "rule", "path"),
     [
         ({"sequence": None}, "wrong-type", "sequence"),
+        ({"sequence": [0, 1]}, "wrong-type", "sequence"),
         ({"sequence": {"start": "a"}}, "wrong-type", "sequence.start"),
         ({"sequence": {"step": True}}, "wrong-type", "sequence.step"),
         ({"sequence": {"start": INFINITY}}, "wrong-type", "sequence.start"),
@@ -321,15 +333,19 @@ def test_a_mapping_has_exactly_one_form(raw: Any) -> None:
         ({"sequence": {"step": 0.25}}, "value-not-representable", "sequence.step"),
         ({"random": 7}, "wrong-type", "random"),
         ({"random": {}}, "missing-key", "random.seed"),
+        ({"random": {"seed": None}}, "missing-key", "random.seed"),
         ({"random": {"seed": 1, "binades": -1}}, "wrong-type", "random.binades"),
         ({"random": {"seed": 1, "binades": 1.5}}, "wrong-type", "random.binades"),
         ({"random": {"seed": 1, "binades": 2048}}, "wrong-type", "random.binades"),
         ({"random": {"seed": 1.5}}, "wrong-type", "random.seed"),
+        ({"random": {"seed": "1"}}, "wrong-type", "random.seed"),
         ({"random": {"seed": 1, "low": 2, "high": 1}}, "wrong-type", "random.high"),
         ({"random": {"seed": 1, "low": -32769}}, "value-not-representable", "random.low"),
         ({"random": {"seed": 1, "high": 32768}}, "value-not-representable", "random.high"),
         ({"random": {"seed": 1, "low": 0.5}}, "value-not-representable", "random.low"),
         ({"file": 5}, "wrong-type", "file"),
+        ({"file": ""}, "wrong-type", "file"),
+        ({"file": None}, "wrong-type", "file"),
     ],
     ids=str,
 )
@@ -376,6 +392,13 @@ def test_an_array_of_the_right_type_and_shape_is_taken_as_it_is() -> None:
 )
 def test_an_element_that_the_data_type_cannot_hold_is_refused(data_type: str, array: Any, rule: str) -> None:
     assert place(refused(array, data_type, 1)) == (rule, "inputs.T[0]")
+
+
+@pytest.mark.parametrize(
+    ("data_type", "array"), [("UINT4", np.array([16], np.uint8)), ("INT4", np.array([-9], np.int8))]
+)
+def test_an_array_of_bytes_must_fit_into_four_bits(data_type: str, array: Any) -> None:
+    assert refused(array, data_type, 1).rule == "value-not-representable"
 
 
 @pytest.mark.parametrize(("given", "has_help"), [("no\\x.npy", True), ("no/x.npy", False)])
