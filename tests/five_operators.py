@@ -32,3 +32,6 @@ def hardmax(data_type: str, *sizes: int, axes: list[int] | None = None) -> dict[
 
 
 GOOD_ARG = arg("FLOAT32", "UINT32", 2, 3)
+GOOD_SUM = reduce("SUM", "FLOAT32", 2, 3)
+GOOD_HARDMAX = hardmax("FLOAT32", 1, 1, 2, 3)
+GOOD_HARDMAX1 = hardmax("FLOAT32", 2, 3, axes=[1])

@@ -191,11 +191,18 @@ def test_evaluate_does_not_touch_its_inputs() -> None:
     [
         ("ARGMAX", changed(ARGMAX, Axes=[2]), {"InputTensor": VALUES}, {"axis-out-of-range"}),
         ("ARGMAXX", ARGMAX, {"InputTensor": VALUES}, {"unknown-operator"}),
+        ("ARGMAX", {}, {}, {"missing-field"}),
         ("ARGMAX", ARGMAX, {}, {"missing-tensor"}),
         ("ARGMAX", ARGMAX, [VALUES], {"wrong-type"}),
+        ("ARGMAX", ARGMAX, np.array(VALUES), {"wrong-type"}),
+        ("ARGMAX", ARGMAX, {"InputTensor": None}, {"missing-tensor"}),
+        ("ARGMAX", ARGMAX, {"InputTensor": VALUES, "Input": [1]}, {"unexpected-tensor"}),
         ("ARGMAX", ARGMAX, {"InputTensor": VALUES, "OutputTensor": [[0, 0, 0]]}, {"unexpected-tensor"}),
         ("ARGMAX", ARGMAX, {"InputTensor": [[1, 2], [3, 4]]}, {"element-count"}),
+        ("ARGMAX", ARGMAX, {"InputTensor": [[1e39, 2, 3], [3, 0, 4], [2, 5, 2]]}, {"value-not-representable"}),
+        ("ARGMAX", ARGMAX, {"InputTensor": [["x", 2, 3], [3, 0, 4], [2, 5, 2]]}, {"wrong-type"}),
         ("ARGMAX", ARGMAX, {"InputTensor": np.full((3, 3), 1e39)}, {"value-not-representable"}),
+        ("ARGMAX", ARGMAX, {"InputTensor": np.zeros(8, dtype=np.float32)}, {"element-count"}),
         ("ARGMAX", ARGMAX, {"InputTensor": {"file": "missing.npy"}}, {"file-not-found"}),
     ],
 )
@@ -206,6 +213,12 @@ def test_evaluate_refuses_what_it_cannot_use(operator: str, desc: Any, inputs: A
     assert all(isinstance(diagnostic, Diagnostic) for diagnostic in caught.value.diagnostics)
     first = caught.value.diagnostics[0]
     assert str(caught.value).startswith(f"{first.rule}: {first.message}")
+
+
+def test_what_is_invalid_is_a_value_error() -> None:
+    assert issubclass(InvalidInput, ValueError)
+    with pytest.raises(ValueError, match="axis-out-of-range: Axes\\[0\\] is 2"):
+        dmlcheck.evaluate("ARGMAX", changed(ARGMAX, Axes=[2]), {"InputTensor": VALUES})
 
 
 def test_evaluate_refuses_tensors_that_do_not_fit_into_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +247,19 @@ def test_the_cases_of_a_file_are_loaded_in_order(case_file: Path) -> None:
     assert [case.id for case in dmlcheck.load_cases(str(case_file))] == [case.id for case in cases]
 
 
+def test_the_cases_of_a_folder_are_loaded_file_by_file(case_file: Path) -> None:
+    folder = case_file.parent / "more"
+    folder.mkdir()
+    (folder / "b.yml").write_text(CASES, encoding="utf-8")
+    (folder / "a.json").write_text('{"operator": "ARGMAX", "desc": {}}', encoding="utf-8")
+    (folder / "notes.txt").write_text("not a case", encoding="utf-8")
+    names = [case.id.rpartition("/")[2] for case in dmlcheck.load_cases(case_file.parent)]
+    assert names == [
+        "argmax.yaml::right", "argmax.yaml::wrong", "argmax.yaml::refused", "argmax.yaml::late", "a.json::a",
+        "b.yml::right", "b.yml::wrong", "b.yml::refused", "b.yml::late",
+    ]  # fmt: skip
+
+
 def test_a_folder_without_files_has_no_cases(tmp_path: Path) -> None:
     assert dmlcheck.load_cases(tmp_path) == []
 
@@ -242,7 +268,11 @@ def test_a_folder_without_files_has_no_cases(tmp_path: Path) -> None:
     ("text", "rules"),
     [
         ("a: [", {"yaml-syntax"}),
+        ("", {"wrong-type"}),
+        ("[1]", {"wrong-type"}),
+        ("operator: ARGMAX\noperator: ARGMIN\ndesc: {}\n", {"duplicate-key"}),
         ("operator: ARGMAX\ndesc: {}\nzzz: 1\n", {"unknown-key"}),
+        ("desc: {}\n", {"missing-key"}),
         ("cases:\n- {operator: ARGMAX, desc: {}}\n", {"missing-key"}),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import DESC, dmlcheck, json_of, many, write
+from commandline import DESC, GOOD, dmlcheck, json_of, many, write
 from results import failed, summary_of
 
 from dmlcheck.cli.merge import WholeRun, whole_run
@@ -56,6 +56,13 @@ def test_a_report_does_not_take_the_place_of_a_shard() -> None:
     before = Path(names[0]).read_text(encoding="utf-8")
     assert dmlcheck("merge", *names, "--json", names[0]).exit_code == 2
     assert Path(names[0]).read_text(encoding="utf-8") == before
+
+
+def test_what_is_no_shard_is_wrong_usage() -> None:
+    write("a.yaml", GOOD)
+    dmlcheck("run", "a.yaml", "--json", "r.json")
+    result = dmlcheck("merge", "r.json")
+    assert (result.exit_code, "r.json: not a shard of a run; run with --shard I/N" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(("word", "ids"), [("-v", 3), ("-q", 0)])

@@ -167,6 +167,12 @@ def test_every_function_of_reduce_goes_by_its_full_name_or_its_suffix(function: 
         assert accepted("REDUCE", {**REDUCE, "Function": spelt}).values["Function"] == function
 
 
+@pytest.mark.parametrize("direction", ["INCREASING", "DECREASING"])
+def test_every_axis_direction_goes_by_its_full_name_or_its_suffix(direction: str) -> None:
+    for spelt in (direction, "DML_AXIS_DIRECTION_" + direction):
+        assert accepted("ARGMIN", {**ARGMAX, "AxisDirection": spelt}).values["AxisDirection"] == direction
+
+
 @pytest.mark.parametrize(("number", "name"), [(0, "ARGMAX"), (10, "SUM"), (11, "SUM_SQUARE")])
 def test_an_enumeration_value_may_be_its_number(number: int, name: str) -> None:
     assert accepted("REDUCE", {**REDUCE, "Function": number}).values["Function"] == name
@@ -519,11 +525,20 @@ DIMS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 30)), min_size=1, ma
     ("data_type", "sizes", "strides", "needed"),
     [
         ("FLOAT32", (3, 3), None, 36),
+        ("FLOAT32", (1,), None, 4),
         ("FLOAT16", (1,), None, 4),  # 2 bytes, rounded up
+        ("FLOAT16", (3,), None, 8),  # 6, rounded up
+        ("UINT8", (4,), None, 4),
         ("UINT8", (5,), None, 8),
+        ("FLOAT64", (3,), None, 24),
+        ("INT4", (8,), None, 4),  # two a byte
         ("INT4", (9,), None, 8),  # 4.5 bytes: 5, rounded up
+        ("UINT4", (1,), None, 4),
         ("FLOAT32", (3, 3), (4, 1), 44),  # (2*4 + 2*1 + 1) * 4
         ("FLOAT32", (3, 3), (0, 1), 12),
+        ("FLOAT32", (3, 3), (0, 0), 4),
+        ("FLOAT32", (3, 3), (1, 3), 36),
+        ("UINT8", (2, 2), (100, 3), 104),
         ("FLOAT64", (2**32 - 1,), None, 34359738360),
         ("FLOAT64", (2,), (2**32 - 1,), 34359738368),
         ("UINT4", (2**32 - 1,), None, 2147483648),

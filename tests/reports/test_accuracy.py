@@ -510,6 +510,42 @@ def test_shards_of_runs_with_other_options_are_no_run(words: tuple[str, ...], na
     assert name in refused(merge(*names))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"compared_to": 5},
+        {"compared_to": {"file": 5}},
+        {"compared_to": {"file": "old.json", "max_drift": "much"}},
+        {"compared_to": {"file": "old.json", "version": None, "extra": 1}},
+        {"compared": None},
+        {"compared": {"cases": "2", "new": 0}},
+        {"accumulate": 16},
+        {"cases": [{"id": "a", "outcome": "failed", "consistent_with": "float8"}]},
+        {"warn_above": "half"},
+        {"summary": []},
+        {"cases": [{"id": "a", "outcome": "passed", "ordinal": None}]},
+        {"cases": [{"id": "a", "outcome": "passed", "outputs": 5}]},
+        {
+            "cases": [
+                {"id": "a", "outcome": "passed", "outputs": {"O": {"elements": 1, "mismatches": 0, "max_ulp": "1"}}}
+            ]
+        },
+        {"cases": [{"id": "a", "outcome": "passed", "warnings": [{"output": "O"}]}]},
+        {"cases": [{"id": "a", "outcome": "passed", "drift": [{"output": "O"}]}]},
+        {"cases": [{"id": "a", "outcome": "passed", "drift": 1}]},
+    ],
+)
+def test_a_shard_that_somebody_changed_is_refused_and_not_stumbled_over(keys: dict[str, Any]) -> None:
+    Path("sums.yaml").write_text(WIDE, encoding="utf-8")
+    earlier()
+    names = shards("--compare-to", "old.json", "--max-drift", "1", six=6 + 4 * SIX)
+    for name in names:
+        spoil(name, **keys)
+    assert "as `dmlcheck run`" in refused(merge(*names, "--json", "merged.json"))
+    assert not Path("merged.json").exists()
+
+
 # ---- tolerances of cases, and why
 
 

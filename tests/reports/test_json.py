@@ -13,6 +13,7 @@ from commandline import dmlcheck, json_of
 from report_schema import (
     DIAGNOSTIC,
     LEVEL,
+    OUTCOMES,
     OUTPUT,
     REPORT,
     TEXT,
@@ -56,6 +57,25 @@ def report(tmp_path: Path) -> dict[str, Any]:
 
 def test_a_run_is_reported_as_the_schema_says(report: dict[str, Any]) -> None:
     jsonschema.validate(report, REPORT)
+
+
+def test_a_run_report_says_how_every_case_ended(report: dict[str, Any]) -> None:
+    outcomes = {case["name"]: case["outcome"] for case in report["cases"]}
+    assert outcomes == {
+        "right": "passed",
+        "wrong": "failed",
+        "many-wrong": "failed",
+        "not-a-number": "failed",
+        "not-legal": "failed",
+        "values-that-do-not-fit": "error",
+        "nothing-to-compare": "skipped",
+        "rightly-rejected": "passed",
+        "wrongly-rejected": "failed",
+        "not-well-formed": "error",
+    }
+    counts = {outcome: list(outcomes.values()).count(outcome) for outcome in OUTCOMES}
+    assert {key: report["summary"][key] for key in OUTCOMES} == counts
+    assert report["summary"]["total"] == 10
 
 
 def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> None:
@@ -116,6 +136,22 @@ def test_a_validation_is_reported_as_the_schema_says(name: str) -> None:
     assert read["valid"] == (name == "levels.yaml")
 
 
+def test_a_validation_report_names_the_lowest_level() -> None:
+    read = json.loads(dmlcheck("validate", str(FILES / "levels.yaml"), "--format", "json").stdout)
+    assert read["descs"] == [
+        {
+            "file": (FILES / "levels.yaml").as_posix(),
+            "name": "levels",
+            "operator": "DML_OPERATOR_REDUCE",
+            "feature_level": "6_4",
+            "valid": True,
+            "minimum_feature_level": "5_0",
+            "diagnostics": [],
+            "accepted_by": ["1.8.2", "1.9.1", "1.10.1", "1.12.1", "1.13.1", "1.14.2", "1.15.4"],
+        }
+    ]
+
+
 def test_the_lowest_level_is_there_below_it_too() -> None:
     words = ("validate", str(FILES / "levels.yaml"), "--format", "json", "--feature-level", "0x3000")
     (desc,) = json.loads(dmlcheck(*words).stdout)["descs"]
@@ -124,6 +160,16 @@ def test_the_lowest_level_is_there_below_it_too() -> None:
 
 def test_an_infinite_error_stays_a_number() -> None:
     jsonschema.validate(output_dict(OutputResult(1, mismatches=1, max_ulp=1.7976931348623157e308)), OUTPUT)
+
+
+def test_the_report_takes_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("older", encoding="utf-8")
+    result = dmlcheck("run", str(FILES / "case.yaml"), "--json", str(tmp_path / "nowhere" / "report.json"))
+    assert (result.exit_code, "nowhere" in result.stderr) == (2, True)
+    assert path.read_text(encoding="utf-8") == "older"
+    dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path))
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["report.json"]
 
 
 def test_an_element_that_is_not_a_number_stands_in_a_report_once() -> None:

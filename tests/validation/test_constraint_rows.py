@@ -1,17 +1,110 @@
-"""The labelled rows of specs: when a row applies, and what a finding says of its row."""
+"""The labelled rows of specs: those of five operators, when a row applies, and what a finding says of its row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from five_operators import GOOD_ARG, GOOD_HARDMAX, GOOD_HARDMAX1, GOOD_SUM, hardmax
+from five_operators import tensor as tensor_of
 from made_operator import NESTED, OPERATOR, tensor, with_rows
 
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.specs.load import load_spec
 from dmlcheck.validation import check, minimum_level, validate
 
 pytestmark = pytest.mark.usefixtures("made_operators")
+
+
+# ---- the rows of five operators
+
+IN, OUT = "desc.InputTensor", "desc.OutputTensor"
+GOOD = [
+    ("ARGMAX", GOOD_ARG), ("ARGMIN", GOOD_ARG), ("REDUCE", GOOD_SUM), ("ACTIVATION_HARDMAX", GOOD_HARDMAX),
+    ("ACTIVATION_HARDMAX1", GOOD_HARDMAX1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "desc"), GOOD)
+def test_a_good_desc_breaks_nothing(operator: str, desc: Any) -> None:
+    assert validate(operator, desc, "6_4")[1] == []
+
+
+def broken() -> Iterator[tuple[str, dict[str, Any], set[tuple[str, str, str]]]]:
+    """Yield a desc for every way to break a constraint, with what must be found: constraint, rule, place."""
+    for operator in ("ARGMAX", "ARGMIN"):
+        yield operator, {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 2)}, {("C1", "rank-mismatch", f"{OUT}.Sizes")}
+        yield (
+            operator,
+            {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 2, 1, 1)},
+            {("C1", "rank-mismatch", f"{OUT}.Sizes")},
+        )
+        yield operator, {**GOOD_ARG, "Axes": [2]}, {("C2", "axis-out-of-range", "desc.Axes[0]")}
+        yield (
+            operator,
+            {**GOOD_ARG, "Axes": [1, 2, 4294967295]},
+            {("C2", "axis-out-of-range", "desc.Axes[1]"), ("C2", "axis-out-of-range", "desc.Axes[2]")},
+        )
+        yield (
+            operator,
+            {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 2, 3)},
+            {("C3", "size-mismatch", f"{OUT}.Sizes[1]")},
+        )
+        yield (
+            operator,
+            {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 1, 1)},
+            {("C3", "size-mismatch", f"{OUT}.Sizes[0]")},
+        )
+        yield operator, {**GOOD_ARG, "Axes": []}, {("C3", "size-mismatch", f"{OUT}.Sizes[1]")}
+        yield operator, {**GOOD_ARG, "Axes": [1, 1]}, {("C4", "duplicate-axis", "desc.Axes[1]")}
+    yield "REDUCE", {**GOOD_SUM, "OutputTensor": tensor_of("FLOAT32", 2)}, {("C1", "rank-mismatch", f"{OUT}.Sizes")}
+    yield "REDUCE", {**GOOD_SUM, "Axes": [2]}, {("C2", "axis-out-of-range", "desc.Axes[0]")}
+    yield "REDUCE", {**GOOD_SUM, "Axes": [0]}, {
+        ("C3", "size-mismatch", f"{OUT}.Sizes[0]"), ("C3", "size-mismatch", f"{OUT}.Sizes[1]"),
+    }  # fmt: skip
+    yield (
+        "REDUCE",
+        {**GOOD_SUM, "OutputTensor": tensor_of("FLOAT16", 2, 1)},
+        {("C4", "data-type-mismatch", f"{OUT}.DataType")},
+    )
+    yield "REDUCE", {**GOOD_SUM, "Axes": [1, 1, 1]}, {
+        ("C5", "duplicate-axis", "desc.Axes[1]"), ("C5", "duplicate-axis", "desc.Axes[2]"),
+    }  # fmt: skip
+    for operator, good, last in (("ACTIVATION_HARDMAX", GOOD_HARDMAX, 3), ("ACTIVATION_HARDMAX1", GOOD_HARDMAX1, 1)):
+        sizes = good["InputTensor"]["Sizes"]
+        other = tensor_of("FLOAT16", *sizes)
+        yield operator, {**good, "OutputTensor": other}, {("C1", "data-type-mismatch", f"{OUT}.DataType")}
+        more = tensor_of("FLOAT32", 1, *sizes)
+        yield operator, {**good, "OutputTensor": more}, {("C2", "rank-mismatch", f"{OUT}.Sizes")}
+        narrow = tensor_of("FLOAT32", *sizes[:-1], 1)
+        yield operator, {**good, "OutputTensor": narrow}, {("C3", "size-mismatch", f"{OUT}.Sizes[{last}]")}
+    yield (
+        "ACTIVATION_HARDMAX",
+        hardmax("FLOAT32", 4, 1, 2, 3),
+        {("C4", "size-mismatch", f"{IN}.Sizes[0]")},
+    )
+    yield "ACTIVATION_HARDMAX", hardmax("FLOAT32", 2, 2, 3), {("C4", "size-mismatch", f"{IN}.Sizes[0]")}
+    yield "ACTIVATION_HARDMAX1", {**GOOD_HARDMAX1, "Axes": [0, 2]}, {("C4", "axis-out-of-range", "desc.Axes[1]")}
+    yield "ACTIVATION_HARDMAX1", {**GOOD_HARDMAX1, "Axes": [0, 1, 0]}, {("C5", "duplicate-axis", "desc.Axes[2]")}
+
+
+@pytest.mark.parametrize(("operator", "desc", "expected"), list(broken()))
+def test_a_constraint_that_is_broken_is_named_with_its_row_and_place(
+    operator: str, desc: Any, expected: set[tuple[str, str, str]]
+) -> None:
+    findings = validate(operator, desc, "6_4")[1]
+    found = {(finding.constraint or "", finding.rule, pointer(finding.path)) for finding in findings}
+    assert found == {(f"{operator}/{label}", rule, path) for label, rule, path in expected}
+    texts = {row.id: row.text for row in load_spec("DML_OPERATOR_" + operator).constraints}
+    assert all(finding.note == texts[str(finding.constraint).partition("/")[2]] for finding in findings)
+
+
+def test_every_constraint_of_the_five_operators_is_broken_above() -> None:
+    seen = {(operator, label) for operator, _, expected in broken() for label, _, _ in expected}
+    operators = ["ARGMAX", "ARGMIN", "REDUCE", "ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1"]
+    assert seen == {(name, row.id) for name in operators for row in load_spec("DML_OPERATOR_" + name).constraints}
 
 
 # ---- what a finding says of its row

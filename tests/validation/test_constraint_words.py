@@ -54,6 +54,10 @@ def test_every_constraint_of_every_spec_uses_a_word_that_there_is() -> None:
     assert set(words) <= set(constraint_words.WORDS)
 
 
+def test_tensors_of_one_data_type_have_the_same_one() -> None:
+    assert check("same_data_type", both(sized(1), sized(2, 3)), BOTH) == []
+
+
 def test_the_order_of_the_names_decides_which_tensor_is_at_fault() -> None:
     subject = both(sized(1), sized(1, data_type="INT8"))
     assert places_of(check("same_data_type", subject, ["OutputTensor", "InputTensor"])) == [
@@ -69,11 +73,28 @@ def test_what_a_level_does_not_take_is_no_model() -> None:
     assert (finding.path, finding.claim.limit) == (("InputTensor", "DataType"), ("INT8",))
 
 
+@pytest.mark.parametrize(("first", "second"), [((1,), (9,)), ((2, 3), (3, 2)), ((1,) * 8, (2,) * 8)])
+def test_tensors_with_as_many_dimensions_have_the_same_count(first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    assert check("same_dimension_count", both(sized(*first), sized(*second)), BOTH) == []
+
+
+def test_tensors_of_equal_sizes_have_the_same_ones() -> None:
+    assert check("same_sizes", both(sized(2, 3, 4), sized(2, 3, 4)), BOTH) == []
+
+
 def test_sizes_of_another_dimension_count_are_left_to_another_word() -> None:
     assert check("same_sizes", both(sized(2, 3), sized(2, 3, 4)), BOTH) == []
 
 
 REDUCED = {"OutputTensor": "1 if i in Axes else InputTensor.Sizes[i]"}
+
+
+@pytest.mark.parametrize(
+    ("axes", "output"),
+    [((), (2, 3, 4)), ((0,), (1, 3, 4)), ((2, 0), (1, 3, 1)), ((0, 1, 2), (1, 1, 1)), ((1, 1), (2, 1, 4))],
+)
+def test_reduced_sizes_are_1_and_the_others_the_inputs(axes: tuple[int, ...], output: tuple[int, ...]) -> None:
+    assert check("sizes", argmax(InputTensor=sized(2, 3, 4), OutputTensor=sized(*output), Axes=axes), REDUCED) == []
 
 
 @pytest.mark.parametrize("name", ["InputTensor", "OutputTensor", "Axes"])
@@ -87,6 +108,11 @@ def test_an_output_with_more_dimensions_than_the_input_is_left_to_another_word()
     assert check("sizes", argmax(InputTensor=sized(2), OutputTensor=sized(3, 3), Axes=()), REDUCED) == []
 
 
+def test_axes_from_0_to_the_last_dimension_are_within() -> None:
+    subject = argmax(InputTensor=sized(1, 1, 1), Axes=(0, 2, 1, 2))
+    assert check("axes_within", subject, {"Axes": "InputTensor"}) == []
+
+
 def test_a_single_axis_is_checked_as_itself() -> None:
     assert check("axes_within", argmax(InputTensor=sized(1, 1), Axes=1), {"Axes": "InputTensor"}) == []
     findings = check("axes_within", argmax(InputTensor=sized(1, 1), Axes=2), {"Axes": "InputTensor"})
@@ -98,6 +124,11 @@ def test_axes_of_a_tensor_that_is_not_there_are_left_alone() -> None:
     assert check("axes_within", argmax(InputTensor=sized(1)), {"Axes": "InputTensor"}) == []
 
 
+@pytest.mark.parametrize("axes", [(), (0,), (2, 0, 1)])
+def test_axes_that_differ_are_distinct(axes: tuple[int, ...]) -> None:
+    assert check("distinct_axes", argmax(Axes=axes), ["Axes"]) == []
+
+
 def test_each_repetition_of_an_axis_is_named_with_the_first() -> None:
     findings = check("distinct_axes", argmax(Axes=(1, 0, 1, 1, 0)), ["Axes"])
     assert [(pointer(finding.path), finding.params["first"]) for finding in findings] == [
@@ -107,6 +138,11 @@ def test_each_repetition_of_an_axis_is_named_with_the_first() -> None:
     ]
     assert findings[0].rule == "duplicate-axis"
     assert findings[0].message == "Axes[2] is 1, the axis that Axes[0] names already"
+
+
+@pytest.mark.parametrize("sizes", [(3,), (2, 3), (1, 2, 3), (1, 1, 1, 1, 1, 1, 2, 3), (1,) * 8])
+def test_leading_sizes_of_1_do_not_count(sizes: tuple[int, ...]) -> None:
+    assert check("effective_dimension_count_at_most", argmax(InputTensor=sized(*sizes)), {"InputTensor": 2}) == []
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-"""The support tables: what they do not accept, and what would be accepted instead."""
+"""The support tables as documented, what they do not accept, and what would be accepted instead."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from five_operators import GOOD_ARG, LEVELS, X4, arg, hardmax, reduce, tensor
@@ -25,12 +25,153 @@ TYPES = [
 ]  # fmt: skip
 
 
+# ---- the tables of five operators, typed in from the documentation: level -> ranks and types of inputs and outputs
+
+
+class Row(NamedTuple):
+    """What a table says from one level on."""
+
+    input_ranks: range
+    input_types: frozenset[str]
+    output_ranks: range
+    output_types: frozenset[str]
+
+
+def row(ranks: range, input_types: str, output_types: str | None = None) -> Row:
+    inputs = frozenset(input_types.split())
+    return Row(ranks, inputs, ranks, inputs if output_types is None else frozenset(output_types.split()))
+
+
+ANY = range(1, 9)
+FOUR = range(4, 5)
+FLOATS = "FLOAT32 FLOAT16"
+TO_32_BITS = "FLOAT32 FLOAT16 INT32 INT16 INT8 UINT32 UINT16 UINT8"
+TO_64_BITS = "FLOAT32 FLOAT16 INT64 INT32 INT16 INT8 UINT64 UINT32 UINT16 UINT8"
+WIDE = "FLOAT32 FLOAT16 INT64 INT32 UINT64 UINT32"
+INDICES = "INT64 INT32 UINT64 UINT32"
+ARG = {"4_1": row(ANY, TO_64_BITS, INDICES), "3_0": row(ANY, TO_32_BITS, INDICES)}
+REDUCE_ARG = {**ARG, "2_1": row(FOUR, TO_32_BITS, "UINT32"), "1_0": row(FOUR, FLOATS, "UINT32")}
+REDUCE_MEAN = {"3_0": row(ANY, FLOATS), "1_0": row(FOUR, FLOATS)}
+REDUCE_NORM = {"5_0": row(ANY, WIDE), **REDUCE_MEAN}
+REDUCE_EXTREME = {
+    "5_0": row(ANY, TO_64_BITS),
+    "3_0": row(ANY, TO_32_BITS),
+    "2_1": row(FOUR, "FLOAT32 FLOAT16 INT32 UINT32"),
+    "1_0": row(FOUR, FLOATS),
+}
+REDUCE_SUM = {
+    "5_0": row(ANY, WIDE),
+    "3_0": row(ANY, "FLOAT32 FLOAT16 INT32 UINT32"),
+    "2_1": row(FOUR, "FLOAT32 FLOAT16 INT32 UINT32"),
+    "1_0": row(FOUR, FLOATS),
+}
+TABLES: dict[tuple[str, str | None], dict[str, Row]] = {
+    ("ARGMAX", None): ARG,
+    ("ARGMIN", None): ARG,
+    ("REDUCE", "ARGMAX"): REDUCE_ARG,
+    ("REDUCE", "ARGMIN"): REDUCE_ARG,
+    ("REDUCE", "AVERAGE"): REDUCE_MEAN,
+    ("REDUCE", "L2"): REDUCE_MEAN,
+    ("REDUCE", "LOG_SUM"): REDUCE_MEAN,
+    ("REDUCE", "LOG_SUM_EXP"): REDUCE_MEAN,
+    ("REDUCE", "L1"): REDUCE_NORM,
+    ("REDUCE", "SUM_SQUARE"): REDUCE_NORM,
+    ("REDUCE", "MIN"): REDUCE_EXTREME,
+    ("REDUCE", "MAX"): REDUCE_EXTREME,
+    ("REDUCE", "MULTIPLY"): REDUCE_SUM,
+    ("REDUCE", "SUM"): REDUCE_SUM,
+    ("ACTIVATION_HARDMAX", None): {
+        "3_0": row(ANY, FLOATS),
+        "2_0": row(range(4, 6), FLOATS),
+        "1_0": row(FOUR, FLOATS),
+    },
+    ("ACTIVATION_HARDMAX1", None): {"5_1": row(ANY, FLOATS)},
+}
+INDEPENDENT = {("ARGMAX", None), ("ARGMIN", None), ("REDUCE", "ARGMAX"), ("REDUCE", "ARGMIN")}
+
+
+def row_for(table: Mapping[str, Row], level: str) -> Row | None:
+    """Return the row of the greatest table level that is no greater than a level."""
+    reached = [head for head in LEVELS[: LEVELS.index(level) + 1] if head in table]
+    return table[reached[-1]] if reached else None
+
+
+def ones(operator: str, function: str | None, rank: int, input_type: str, output_type: str) -> dict[str, Any]:
+    """Return a desc of an operator over tensors of size 1, which breaks no constraint on sizes or axes."""
+    desc: dict[str, Any] = {
+        "InputTensor": tensor(input_type, *(1,) * rank),
+        "OutputTensor": tensor(output_type, *(1,) * rank),
+    }
+    if operator != "ACTIVATION_HARDMAX":
+        desc["Axes"] = [rank - 1]
+    if operator in {"ARGMAX", "ARGMIN"}:
+        desc["AxisDirection"] = "DECREASING"
+    if function is not None:
+        desc["Function"] = function
+    return desc
+
+
 def places(operator: str, desc: Any, level: str) -> set[tuple[str, str]]:
     return {(finding.rule, pointer(finding.path)) for finding in validate(operator, desc, level)[1]}
 
 
+def expected_places(
+    key: tuple[str, str | None], level: str, rank: int, input_type: str, output_type: str
+) -> set[tuple[str, str]]:
+    """Work out from the typed tables what must be found wrong."""
+    found: set[tuple[str, str]] = set()
+    mismatch = ("data-type-mismatch", "desc.OutputTensor.DataType")
+    is_mismatch = input_type != output_type and key not in INDEPENDENT
+    support = row_for(TABLES[key], level)
+    if support is None:
+        return {("operator-unavailable", "operator"), *((mismatch,) if is_mismatch else ())}
+    if rank not in support.input_ranks:
+        found.add(("unsupported-dimension-count", "desc.InputTensor.Sizes"))
+    if rank not in support.output_ranks:
+        found.add(("unsupported-dimension-count", "desc.OutputTensor.Sizes"))
+    if input_type not in support.input_types:
+        found.add(("unsupported-data-type", "desc.InputTensor.DataType"))
+    if output_type not in support.output_types:
+        found.add(("unsupported-data-type", "desc.OutputTensor.DataType"))
+    if is_mismatch and input_type in support.input_types and output_type in support.output_types:
+        found.add(mismatch)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
+def test_the_support_tables_hold_for_every_pair_of_data_types(key: tuple[str, str | None], level: str) -> None:
+    for input_type in TYPES:
+        for output_type in TYPES:
+            desc = ones(*key, 4, input_type, output_type)
+            assert places(key[0], desc, level) == expected_places(key, level, 4, input_type, output_type), desc
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
+def test_the_support_tables_hold_for_every_dimension_count(key: tuple[str, str | None], level: str) -> None:
+    output_type = "UINT32" if key in INDEPENDENT else "FLOAT16"
+    for rank in range(1, 12):
+        desc = ones(*key, rank, "FLOAT16", output_type)
+        assert places(key[0], desc, level) == expected_places(key, level, rank, "FLOAT16", output_type), desc
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
+def test_the_lowest_level_follows_from_the_support_tables(key: tuple[str, str | None]) -> None:
+    for rank in (1, 3, 4, 5, 6, 8, 9):
+        for data_type in TYPES:
+            output_type = "UINT32" if key in INDEPENDENT else data_type
+            desc = ones(*key, rank, data_type, output_type)
+            good = [level for level in LEVELS if not expected_places(key, level, rank, data_type, output_type)]
+            assert minimum_level(read_desc(key[0], desc)) == (good[0] if good else None), desc
+
+
 def test_a_number_of_dimensions_that_the_table_does_not_take_is_one_mistake() -> None:
-    desc = {**reduce("SUM", "FLOAT32", 1, 1, 1, 1), "InputTensor": tensor("FLOAT32", 1, 1, 1), "Axes": [2]}
+    desc = {**ones("REDUCE", "SUM", 4, "FLOAT32", "FLOAT32"), "InputTensor": tensor("FLOAT32", 1, 1, 1)}
+    desc["Axes"] = [2]
     assert places("REDUCE", desc, "2_0") == {("unsupported-dimension-count", "desc.InputTensor.Sizes")}
     assert places("REDUCE", desc, "3_0") == {("rank-mismatch", "desc.OutputTensor.Sizes")}
 
@@ -336,6 +477,16 @@ def test_every_specs_tables_have_their_newest_level_first() -> None:
         for table in load_spec(operator).support:
             heads = [LEVELS.index(level) for level in table.rows]
             assert heads == sorted(heads, reverse=True)
+
+
+def test_the_table_of_a_desc_is_the_one_that_its_fields_select() -> None:
+    for (operator, function), typed in TABLES.items():
+        desc, _ = validate(operator, ones(operator, function, 4, "FLOAT32", "FLOAT32"), "6_4")
+        assert desc is not None
+        table = support_table(desc)
+        assert table is not None
+        assert list(table.rows) == sorted(typed, key=LEVELS.index, reverse=True)
+        assert table.when is None or function in table.when["Function"]
 
 
 @pytest.mark.parametrize(
