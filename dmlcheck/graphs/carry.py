@@ -112,8 +112,8 @@ def _of_step(
 ) -> dict[str, TensorBounds]:
     """Return the bounds of a step's outputs by label, for its inputs, of which `parts` has the tensors.
 
-    `has_one_cause` adds up the errors of the inputs as correlated ones. `known` takes the bounds for inputs without
-    errors, which are the same however large the errors are.
+    `has_one_cause` adds up the errors of the inputs as correlated ones. `known` keeps the bounds for inputs without
+    errors, which are the same however large the errors are: those with one cause, and those without.
     """
 
     def run(given: Mapping[str, Any]) -> dict[str, TensorBounds]:
@@ -132,8 +132,9 @@ def _of_step(
     if kernel.spread is not None and _may_spread(step.desc, spread, balls, outputs):
         values = {label: np.asarray(x.value) if isinstance(x, Ball) else x for label, x in inputs.items()}
         power = 1 if has_one_cause or spread.by == NORMS else 2
-        own = known[has_one_cause] if has_one_cause in known else known.setdefault(has_one_cause, run(values))
-        own = {label: copy(one) for label, one in own.items()}
+        if has_one_cause not in known:
+            known[has_one_cause] = run(values)
+        own = {label: copy(one) for label, one in known[has_one_cause].items()}
         return _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
     try:
         bounded = run(inputs)
@@ -292,7 +293,7 @@ def add_shared(
     kernel = row(desc.spec.operator).kernel
     # The results jump where the operands are within their errors of a limit.
     if kernel.jumps == WHOLE_STEPS or any(one.tensor.data_type not in FORMATS for one in bounded.values()):
-        if shared and kernel.tiles is not ELEMENTS:  # an element has one error of each input, whatever its cause
+        if shared:
             for label, other in compute(inputs, has_one_cause=True).items():
                 bounded[label].widen(other.radius)
         for one in bounded.values():
