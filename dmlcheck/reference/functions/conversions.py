@@ -37,7 +37,20 @@ def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
     if input_type in FORMATS:
         return _limited(x, output_type)
     is_narrow = limits(output_type)[1] < 2**16
-    return AsMeasured(stored(x, output_type), is_narrow & overflows(output_type, x))
+    return AsMeasured(_in_integers(x, input_type, output_type), is_narrow & overflows(output_type, x))
+
+
+def _in_integers(x: Any, input_type: str, output_type: str) -> Any:
+    """Return integers in a type of integers: where 16 bits do not hold them, the limits are right as well as wrapping.
+
+    8-bit integers are always limited, as a device without 16-bit operations limits all.
+    """
+    found = stored(x, output_type)
+    if output_type not in ("INT16", "UINT16"):
+        return found
+    as_32_bits = x.astype(np.uint32 if output_type == "UINT16" else np.int32)
+    limited = np.clip(as_32_bits, *limits(output_type))
+    return limited if input_type in ("INT8", "UINT8") else alternatives(found, limited)
 
 
 def _cut(x: Ball, data_type: str) -> Ball:

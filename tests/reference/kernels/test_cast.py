@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grouped import bound, computed, marks
+from judged import case_of, giving, result_of
 
 from dmlcheck.values.number_formats import round_exact
 
@@ -110,6 +111,30 @@ def test_beyond_the_largest_number_infinity_and_that_are_right() -> None:
         allowed = bound("CAST", tensor, "FLOAT32")
         largest = float(np.finfo(np.float32).max)
         assert [side.value.tolist() for side in (allowed, *allowed.others)] == [[INF, -INF], [largest, -largest]]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "given", "outcome"),
+    [
+        ("INT32", "UINT16", [65534, 4464, 61072], "passed"),  # a device with 16-bit operations
+        ("INT32", "UINT16", [65535, 65535, 65535], "passed"),  # one without, as below
+        ("INT32", "UINT16", [65534, 4464, 61073], "failed"),
+        ("INT32", "INT16", [-2, 4464, -4464], "passed"),
+        ("INT32", "INT16", [-2, 32767, -32768], "passed"),
+        ("INT32", "INT16", [-2, 32767, 0], "failed"),
+        ("INT8", "UINT16", [65535, 112, 65535], "passed"),
+        ("INT8", "UINT16", [65534, 112, 65424], "failed"),
+    ],
+)
+def test_devices_wrap_integers_in_16_bits_or_limit_them(
+    source: str, target: str, given: list[int], outcome: str
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
+    desc = {
+        name: {"DataType": kind, "Sizes": [3]} for name, kind in (("InputTensor", source), ("OutputTensor", target))
+    }
+    inputs = {"InputTensor": [-2, 112, -112] if source == "INT8" else [-2, 70000, -70000]}
+    assert result_of(case_of("CAST", desc, inputs), giving(given, is_directml=True)).outcome == outcome
 
 
 def test_integers_wrap_in_32_and_64_bits_only() -> None:
