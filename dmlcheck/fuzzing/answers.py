@@ -28,6 +28,7 @@ class TrialAnswer(NamedTuple):
     """The end of a trial: the outcome with its reason, and for a failure its kind, the message and the likely cause.
 
     `max_ulp` is the largest error of its outputs, in units for integers; None where there is none to measure.
+    `is_of_directml` says that it was judged by what DirectML gives where the documentation leaves results undefined.
     """
 
     outcome: str
@@ -36,6 +37,7 @@ class TrialAnswer(NamedTuple):
     message: str = ""
     cause: str = ""
     max_ulp: float | None = None
+    is_of_directml: bool = False
 
     @property
     def is_finding(self) -> bool:

@@ -105,18 +105,18 @@ def _case(name: str, found: Failing | Taken, about: FindingSource) -> Written:
         return Written(name, found.desc, None, more={**more, "invalid": [found.entry]})
     if found.is_of_desc:
         return Written(name, found.desc, None, more=more)
-    return Written(name, found.desc, found.inputs, expected(found.desc, found.inputs), more)
+    outputs = expected(found.desc, found.inputs, is_of_directml=found.answer.is_of_directml)
+    return Written(name, found.desc, found.inputs, outputs, more)
 
 
-def expected(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reference's outputs by field, in which a mask hides what is undefined."""
+def expected(desc: OperatorDesc, inputs: Mapping[str, Any], *, is_of_directml: bool) -> dict[str, Any]:
+    """Return the reference's outputs by field; a mask hides what is undefined, for DirectML unless it was measured."""
     import numpy as np
 
-    computed = engine.evaluate(desc, dict(inputs))
-    arrays = {
-        label: output.values if output.undefined is None else np.ma.MaskedArray(output.values, output.undefined)
-        for label, output in computed.items()
-    }
+    arrays: dict[str, Any] = {}
+    for label, output in engine.evaluate(desc, dict(inputs)).items():
+        mask = output.unknown if is_of_directml else output.undefined
+        arrays[label] = output.values if mask is None else np.ma.MaskedArray(output.values, mask)
     return desc.by_field(arrays, OUTPUT)
 
 

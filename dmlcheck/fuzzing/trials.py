@@ -120,19 +120,20 @@ class BenchHere:
     def answer(self, work: Work) -> TrialAnswer:
         """Return the answer of the implementation to a unit of work."""
         try:
-            if isinstance(work, CaseOfFile):
-                case = next((case for case in read_file(work.path).cases if case.name == work.name), None)
-                return (
-                    TrialAnswer(ERRORED, "the case cannot be read")
-                    if case is None
-                    else answer_of(run_case(case, self.run))
-                )
-            trial = work if isinstance(work, Trial) else trial_of(work)
-            if trial is None:
-                return TrialAnswer(SKIPPED, NO_DRAW)
-            return answer_of(result_of(trial, self.run if trial.is_explained else self.quick))
+            answer = self._answer_to_case(work) if isinstance(work, CaseOfFile) else self._answer_to_draw(work)
+            return answer._replace(is_of_directml=self.run.directml is not None)
         except Exception as error:  # noqa: BLE001 - a draw that shows a mistake of dmlcheck's own ends no campaign
             return TrialAnswer(SKIPPED, f"dmlcheck itself failed: {type(error).__name__}: {error}; please report it")
+
+    def _answer_to_case(self, work: CaseOfFile) -> TrialAnswer:
+        case = next((case for case in read_file(work.path).cases if case.name == work.name), None)
+        return TrialAnswer(ERRORED, "the case cannot be read") if case is None else answer_of(run_case(case, self.run))
+
+    def _answer_to_draw(self, work: Unit | Trial) -> TrialAnswer:
+        trial = work if isinstance(work, Trial) else trial_of(work)
+        if trial is None:
+            return TrialAnswer(SKIPPED, NO_DRAW)
+        return answer_of(result_of(trial, self.run if trial.is_explained else self.quick))
 
     def answers(self, units: Iterable[Unit]) -> Iterator[tuple[Unit, TrialAnswer]]:
         """Yield the answer to each draw, one after the other."""

@@ -111,8 +111,22 @@ def test_what_is_undefined_is_hidden_in_what_is_expected() -> None:
         Axes=[1],
         AxisDirection="INCREASING",
     )
-    found = expected(desc, {"InputTensor": np.array([[np.nan, 1]], np.float32)})
-    assert np.ma.getmaskarray(found["OutputTensor"]).tolist() == [[True]]
+    inputs = {"InputTensor": np.array([[np.nan, 1]], np.float32)}
+    hidden = expected(desc, inputs, is_of_directml=False)["OutputTensor"]
+    assert np.ma.getmaskarray(hidden).tolist() == [[True]]
+
+
+def test_what_was_measured_is_expected_of_directml() -> None:
+    """CAST of -2 to UINT8: DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
+    fields = {"InputTensor": tensor(2, data_type="INT32"), "OutputTensor": tensor(2, data_type="UINT8")}
+    inputs = {"InputTensor": np.array([-2, 7], np.int32)}
+    hidden, shown = (
+        expected(valid("DML_OPERATOR_CAST", **fields), inputs, is_of_directml=each)["OutputTensor"]
+        for each in (False, True)
+    )
+    assert np.ma.getmaskarray(hidden).tolist() == [True, False]
+    assert np.ma.getmaskarray(shown).tolist() == [False, False]
+    assert shown.tolist() == [255, 7]
 
 
 # ---- what is known of an implementation is no finding: by operator, rule, data type, kind of difference, and error
