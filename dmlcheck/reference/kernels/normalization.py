@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.arrays.blocks import blockwise
 from dmlcheck.reference.functions.neighbours import Region, local
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.normalized import affine, fused_within, may_have_root, quotients
+from dmlcheck.reference.functions.normalized import affine, fused_within, has_open_sign, may_have_root, quotients
 from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import (
@@ -68,7 +69,8 @@ def mean_variance_normalization2(
     else:
         result = fused_activation(result)
     is_open = square is not None and may_have_root(square, spread, epsilon)
-    return PartlyUndefined(AsMeasured(result, is_measured), is_open)
+    is_near = use_mean and blockwise(has_open_sign, scale, input, centre)
+    return PartlyUndefined(AsMeasured(result, is_measured), is_open | is_near)
 
 
 def mean_variance_normalization1(

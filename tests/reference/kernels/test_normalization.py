@@ -14,6 +14,7 @@ import pytest
 from bounds_of import gathered
 from elements import refused
 from grouped import blocks_of
+from judged import case_of, giving, result_of
 from oracle import groups
 from valid_descs import valid
 
@@ -433,3 +434,19 @@ def test_a_float16_result_may_be_rounded_before_the_activation() -> None:
     for before in (result, result.astype(np.float16).astype(np.float64)):
         assert not refused(np.log1p(np.exp(before)).astype(np.float16), given).any()
     assert refused(np.log1p(np.exp(result + 0.02)).astype(np.float16), given).all()
+
+
+@pytest.mark.parametrize(("x", "is_open"), [([0.11880769] * 3, True), ([1.0, 2.0, 6.0], False)])
+@pytest.mark.parametrize("operator", ["MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"])
+def test_rounding_of_the_mean_decides_the_sign_of_an_infinite_scale(
+    operator: str, x: list[float], is_open: bool
+) -> None:
+    """DirectML 1.15.4 gave infinity for three equal elements, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
+    fields = {name: {"DataType": "FLOAT32", "Sizes": [size]} for name, size in TENSORS_OF_A_SCALE}
+    more = {"NormalizeVariance": False} if operator[-1] == "1" else {"UseMean": True, "UseVariance": False}
+    case = case_of(operator, {**fields, **more, "Axes": [0], "Epsilon": 0}, {"InputTensor": x, "ScaleTensor": [-INF]})
+    assert result_of(case, giving(INF, is_directml=True)).outcome == ("skipped" if is_open else "failed")
+    assert result_of(case, giving([INF, INF, -INF], is_directml=True)).outcome == ("skipped" if is_open else "passed")
+
+
+TENSORS_OF_A_SCALE = (("InputTensor", 3), ("ScaleTensor", 1), ("OutputTensor", 3))
