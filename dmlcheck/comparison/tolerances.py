@@ -10,6 +10,7 @@ from dmlcheck.diagnostics.wording import figure
 from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Tolerance
+from dmlcheck.validation.conditions import half_of
 
 
 class Limit(NamedTuple):
@@ -106,7 +107,7 @@ def limit_for(desc: OperatorDesc, own: Tolerance | None, precision: Precision = 
     whose = f"the published limit of {name}" + (f" with {chosen}" if chosen else "")
     kernel = kernel_row(desc.spec.operator).kernel
     known = precision._replace(algorithms=tuple(way for way in precision.algorithms if way in kernel.algorithms))
-    half = desc.half if known.is_directml and known.accumulate == FLOAT32 else None
+    half = half_of(desc) if known.is_directml and known.accumulate == FLOAT32 else None
     kept = () if half is None else half.values
     return Limit(row, precision=known, whose=whose, is_capped=kernel.sums != VARIANCE, kept=kept)
 

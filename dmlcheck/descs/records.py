@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Half, OperatorSpec
+from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, OperatorSpec
 
 
 class TensorDesc(NamedTuple):
@@ -160,15 +160,6 @@ class OperatorDesc(NamedTuple):
             return outputs[0].tensor.data_type if outputs else ""
         value = self.values.get(field)
         return value.data_type if isinstance(value, TensorDesc) else value
-
-    @property
-    def half(self) -> Half | None:
-        """The intermediate results that DirectML keeps in FLOAT16; None if it keeps none, or the result is another."""
-        half = self.spec.half
-        if half is None or self.value_of(DATA_TYPE) != "FLOAT16":
-            return None
-        is_given = not half.given or any(self.values.get(name) is not None for name in half.given)
-        return half if is_given else None
 
     def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[TensorPart, Any]]:
         """Yield every input tensor with its values, from values by field; an array of tensors has a list."""

@@ -16,7 +16,6 @@ from dmlcheck.formats.find import find_files
 from dmlcheck.formats.registry import read_file
 from dmlcheck.inspection.bases import basis_problems
 from dmlcheck.inspection.coverage import case_problems, table_edges
-from dmlcheck.reference.ball.errors import PARTS
 from dmlcheck.reference.bindings import parameter
 from dmlcheck.reference.rows import (
     JUMPS,
@@ -37,7 +36,7 @@ from dmlcheck.reference.rows import (
 from dmlcheck.specs.about import AboutOperator, has_about, load_about, older_operator
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL, parse_version, short_operator
-from dmlcheck.specs.records import DATA_TYPE, Constraint, Deviation, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import DATA_TYPE, PARTS, Constraint, Deviation, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import conditions, constraint_words, validate
 from dmlcheck.validation.support_tables import heading_at
 from dmlcheck.values.number_formats import FORMATS
@@ -135,6 +134,9 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from unreached(where, tolerance.when, for_any)
     if spec.half is not None:
         yield from _desc_problems(spec, "half", None, spec.half.given)
+        names = conditions.free_names(spec.half.parts_where) if spec.half.parts_where else frozenset()
+        unknown = sorted(names - spec.fields.keys() - spec.let.keys())
+        yield from (f"half names {name}, which is not a field" for name in unknown)
         if spec.half.stored not in ("", "stored", PARTS):
             yield f"half is stored as {spec.half.stored}, which is not possible"
     for deviation in (*spec.known_deviations, *chain.from_iterable(spec.deviations_of.values())):

@@ -24,6 +24,7 @@ from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.request import Tile, parts_of
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.validation.conditions import half_of
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -233,7 +234,7 @@ def arithmetic_of(desc: OperatorDesc, precision: Precision, *, is_likely: bool =
     given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
     known = tuple(known for row in of_peer(desc, precision.peer) for known in row.errors.items())
     found = Arithmetic(*given, has_short_sums=row(desc.spec.operator).kernel.sums == VARIANCE, errors=known)
-    half = desc.half if precision.is_directml and used == "FLOAT32" else None
+    half = half_of(desc) if precision.is_directml and used == "FLOAT32" else None
     if half is None:
         return found
     own = {name: getattr(half, name) for name in ("stored", "has_narrow_functions", "has_one_cause")}

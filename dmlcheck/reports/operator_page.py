@@ -287,7 +287,8 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
 def _half_text(half: Half) -> str:
     """Return in words the values that DirectML keeps in FLOAT16."""
     when = f", with {' or '.join(half.given)}" if half.given else ""
-    return f"DirectML, FLOAT16{when}: it keeps in FLOAT16 {', '.join(half.values)} ({half.source})"
+    parts = f", and parts of it where {half.parts_where}" if half.parts_where else ""
+    return f"DirectML, FLOAT16{when}: it keeps in FLOAT16 {', '.join(half.values)}{parts} ({half.source})"
 
 
 def limit_text(tolerance: Tolerance) -> str:

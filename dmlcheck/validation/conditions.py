@@ -10,7 +10,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorPart
 from dmlcheck.specs.names import LEVEL_ORDER
-from dmlcheck.specs.records import DATA_TYPE, Constraint
+from dmlcheck.specs.records import DATA_TYPE, TERMS, Constraint, Half
 from dmlcheck.specs.shapes import SHAPES
 
 
@@ -45,6 +45,17 @@ def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
 def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
     """Whether every field of a condition has a value, or may do without one."""
     return all(name in desc.values or desc.spec.fields[name].optional for name in condition if name != DATA_TYPE)
+
+
+def half_of(desc: OperatorDesc) -> Half | None:
+    """Return the intermediate results that DirectML keeps in FLOAT16; None if it keeps none, or for another type."""
+    half = desc.spec.half
+    if half is None or desc.value_of(DATA_TYPE) != "FLOAT16":
+        return None
+    if evaluate(half.parts_where, desc):
+        return half._replace(stored=TERMS)
+    is_given = not half.given or any(desc.values.get(name) is not None for name in half.given)
+    return half if is_given else None
 
 
 def tensors_of(desc: OperatorDesc, name: str) -> tuple[TensorPart, ...]:

@@ -13,6 +13,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.reference.bounds import arithmetic_of
 from dmlcheck.reference.limits.precision import Precision
 from dmlcheck.running.results import CaseResult
+from dmlcheck.validation.conditions import half_of
 
 Array = Any
 
@@ -82,6 +83,8 @@ def test_values_in_float16_are_right_for_directml_alone_and_faults_stay_wrong(
 
 GEMM = {"ATensor": tensor(1, 1, 40, 64), "BTensor": tensor(1, 1, 64, 40), "OutputTensor": tensor(1, 1, 40, 40)}
 GEMM |= {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
+CONVOLUTION = {"OutputTensor": tensor(1, 4, 1), "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1}
+CONVOLUTION |= {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "OutputPadding": [0]}
 
 
 @pytest.mark.slow
@@ -110,11 +113,42 @@ def test_a_sum_is_kept_in_float16_for_a_further_step(data_type: str, fields: dic
     typed = {name: {**value, "DataType": data_type} for name, value in GEMM.items() if isinstance(value, dict)}
     desc = read_desc("GEMM", {**GEMM, **typed, **fields}).desc
     assert desc is not None
-    assert (desc.half is not None) == keeps
+    assert (half_of(desc) is not None) == keeps
     own = arithmetic_of(desc, Precision(is_directml=True))
     assert (own.data_type, own.computed_in) == (("FLOAT16", "FLOAT32") if keeps else ("FLOAT32", ""))
     assert (own.unit_roundoff, own.stored) == ((2.0**-10, "stored") if keeps else (2.0**-24, ""))
     assert arithmetic_of(desc, Precision("FLOAT16", is_directml=True)) == arithmetic_of(desc, Precision("FLOAT16"))
+
+
+@pytest.mark.parametrize(
+    ("count", "is_directml", "given", "outcome"),
+    [
+        (96, True, -0.001953125, "passed"),
+        (96, False, -0.001953125, "failed"),
+        (88, True, -0.001953125, "failed"),
+        (96, True, 0.25, "failed"),
+    ],
+)
+@pytest.mark.parametrize("operator", ["GEMM", "CONVOLUTION"])
+def test_parts_of_a_long_sum_are_in_float16(
+    operator: str, count: int, is_directml: bool, given: float, outcome: str
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on lavapipe 25.0, 2026-11-30: a part ends after 32 products of 96.
+
+    The same sum of 88 products is -0.0027618408203125.
+    """
+    terms = np.zeros(count, np.float16)
+    terms[31:34] = 1, -1, -0.0027618408203125
+    ones, filters = np.ones(count), np.repeat(terms[None], 4, axis=0)
+    if operator == "GEMM":
+        inputs = {"ATensor": np.ones((1, 1, 4, count)), "BTensor": filters.T[None, None]}
+        desc = GEMM | {name: tensor(*values.shape) for name, values in inputs.items()}
+        desc |= {"OutputTensor": tensor(1, 1, 4, 4)}
+    else:
+        inputs = {"InputTensor": ones.reshape(1, -1, 8), "FilterTensor": filters.reshape(4, -1, 8)}
+        desc = CONVOLUTION | {name: tensor(*values.shape) for name, values in inputs.items()}
+    case = case_of(operator, desc, {name: values.tolist() for name, values in inputs.items()})
+    assert result_of(case, giving(given, is_directml=is_directml)).outcome == outcome
 
 
 # ---- scaled integers

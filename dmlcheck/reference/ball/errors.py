@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.roundings import Rounding
+from dmlcheck.specs.records import PARTS, TERMS
 from dmlcheck.values.number_formats import FORMATS, two_sum
 
 Array = NDArray[Any]
@@ -30,10 +31,10 @@ class Arithmetic(NamedTuple):
     `has_short_sums` is for likely errors of sums that are added in lanes or pairs, not one by one. `has_one_cause` says
     that the errors of the operands are correlated, so that in a sum they add up. Sums are `computed_in` FLOAT32 where
     only their results are rounded to the type, and so are functions unless the arithmetic `has_narrow_functions`. A sum
-    is then `stored` before the next operation, and may overflow there, or `parts` of it are, or "". `errors` has how
-    far functions may be from the right results, by their names, where an implementation is known to be less accurate
-    than the formula. An arithmetic that `is_exact` rounds nothing. With `has_overflows`, nothing bounds what follows
-    from infinity, NaN, or a number that is beyond the type on the way.
+    is then `stored` before the next operation, and may overflow there, or `parts` of it are, of unknown `terms`, or "".
+    `errors` has how far functions may be from the right results, by their names, where an implementation is known to be
+    less accurate than the formula. An arithmetic that `is_exact` rounds nothing. With `has_overflows`, nothing bounds
+    what follows from infinity, NaN, or a number that is beyond the type on the way.
     """
 
     data_type: str = "FLOAT32"
@@ -343,7 +344,8 @@ def summing_error(
     if arithmetic.computed_in:
         wider = arithmetic._replace(unit_roundoff=FORMATS[arithmetic.computed_in].unit_roundoff, computed_in="")
         own = summing_error(count, sums, absolute, squares, wider, walked, absorbed, alike)
-        return own + _stored(sums, absolute if parts is None else parts, arithmetic)
+        is_any_part = arithmetic.stored == TERMS or parts is None
+        return own + _stored(sums, absolute if is_any_part else parts, arithmetic)
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
         chance, is_spread = alike, _is_spread(count + 1, sums, squares, arithmetic)
@@ -362,7 +364,7 @@ def summing_error(
 
 def _stored(sums: Any, parts: Any, arithmetic: Arithmetic) -> Any:
     """Return the error of storing sums in the type of the arithmetic, or parts of them; infinite if one overflows."""
-    size = parts if arithmetic.stored == PARTS else np.abs(sums)
+    size = parts if arithmetic.stored in (PARTS, TERMS) else np.abs(sums)
     return plus(arithmetic.unit_roundoff * size, beyond(size, arithmetic))
 
 
@@ -371,9 +373,6 @@ def beyond(size: Any, arithmetic: Arithmetic) -> Any:
     if not arithmetic.stored or np.all(size <= FORMATS[arithmetic.data_type].largest):
         return None
     return np.where(size > FORMATS[arithmetic.data_type].largest, np.inf, 0.0)
-
-
-PARTS = "parts"
 
 
 def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:
