@@ -63,17 +63,26 @@ def extended(
 ) -> Array:
     """Return the places on lines through two elements, in the sizes of another array with strides.
 
-    The axes come as they lie in memory, the last of which changes fastest. Along some axes the elements are `staying`:
-    by default where there is one before and after, or the scale is 1 and the offsets cancel, but if all axes are so,
-    the first is not.
+    The axes come as they lie in memory, the one that changes fastest at the end. Along some axes the elements are
+    `staying`: by default where there is one before and after, or the scale is 1 and the offsets cancel, but if all
+    axes are so, the first is not.
     """
-    fields, steps = (scales, input_offsets, output_offsets), packed_strides(like.shape) if strides is None else strides
-    lines = sorted(range(x.ndim), key=lambda axis: -steps[axis])
+    fields, lines = (scales, input_offsets, output_offsets), _lines(like.shape, strides)
     is_alone = (np.array(x.shape) == 1) & (np.array(like.shape) == 1)
     stay = _stay(like, *fields) | is_alone if staying is None else np.array(staying)
     if staying is None and stay.all():
         stay[lines[0]] = False
     return _resampled(_extended, x.astype(np.float32), like, fields, lines, stay, _blocks(like.shape, lines))
+
+
+def _lines(sizes: tuple[int, ...], strides: Sequence[int] | None) -> list[int]:
+    """Return the axes as they lie in memory; those of size 1 come last unless the rest is packed."""
+    is_packed = strides is None or all(
+        size == 1 or own == packed for size, own, packed in zip(sizes, strides, packed_strides(sizes), strict=True)
+    )
+    if strides is None or is_packed:
+        return list(range(len(sizes)))
+    return sorted(range(len(sizes)), key=lambda axis: -strides[axis] if sizes[axis] > 1 else 0)
 
 
 def _stay(like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:

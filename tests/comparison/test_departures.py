@@ -86,6 +86,22 @@ def test_axes_follow_each_other_as_they_lie_in_memory(x: Any, scales: list[float
     assert np.allclose(found, given, equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    ("strides", "last"),
+    [
+        (None, [NAN, INF]), ((2, 8, 1), [NAN, INF]), ((48, 1, 1), [NAN, NAN]), ((8, 1, 4), [NAN, NAN]),
+        ((8, 8, 1), [NAN, NAN]), ((1, 8, 4), [-9.074193e37, 7.939924e37]),
+    ],
+)  # fmt: skip
+def test_an_axis_of_one_element_comes_last_unless_the_others_are_packed(strides: Any, last: list[float]) -> None:
+    """DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
+    most = 3.4028235e38
+    x = np.float32([[[2, -0.2], [0.1, 0.5]], [[0.3, 0.9], [-0.07, most]], [[0.4, -0.07], [-most, 1.4]]])
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = extended(x, np.zeros((4, 1, 2)), [3, 1, 2], [0.3, 0, 0], [-1.7, -1, 0], strides)
+    assert np.allclose(found[3, 0], last, equal_nan=True, rtol=1e-5)
+
+
 def test_integers_are_those_before_a_place() -> None:
     x = X[:4].astype(np.int8)
     assert lower(x, np.zeros(8), [2], 0.5, -0.5).tolist() == [3, 3, 3, -17, -17, 45, 45, 7]
