@@ -151,10 +151,18 @@ class Adapted(Implementation):
         return self if other is None else adapted(other())
 
     def close(self) -> None:
-        """End everything that the object has started, if it has a method for that."""
+        """End everything that the object has started, if it has a method for that; a failure of it is told."""
         ending = getattr(self.given, "close", None)
-        if ending is not None:
-            ending()
+        try:
+            if ending is not None:
+                ending()
+        except Exception as error:  # noqa: BLE001 - the results are there, whatever the object raises
+            import logging
+
+            from dmlcheck.files.yaml_text import one_line
+
+            told = f"dmlcheck: {self.name} raised {type(error).__name__} when it was closed: {one_line(str(error))}"
+            logging.getLogger("dmlcheck").warning(told)  # on standard error, unless a program asks for something else
 
     def wrong_call(self, name: str) -> str | None:
         """Return that a method does not take what it is called with, or None; `name` is that of the object."""

@@ -72,6 +72,14 @@ def test_an_implementation_need_not_say_what_it_is() -> None:
     adapted(SimpleNamespace(name="mine")).close()
 
 
+def test_a_failure_to_end_is_told_and_costs_no_report(caplog: pytest.LogCaptureFixture) -> None:
+    def close() -> None:
+        raise RuntimeError("no\nanswer")
+
+    adapted(SimpleNamespace(name="mine", close=close)).close()
+    assert caplog.messages == ["dmlcheck: mine raised RuntimeError when it was closed: no answer"]
+
+
 @pytest.mark.parametrize("values", [[4, 6], [4, 7]])
 def test_a_case_without_outputs_is_compared_with_the_reference(tmp_path: Any, values: list[int]) -> None:
     result = run(tmp_path, {"OutputTensor": np.array([values], dtype=np.int32)})
