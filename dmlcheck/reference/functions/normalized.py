@@ -47,6 +47,10 @@ def _may_cross_zero(total: Any, *terms: Any) -> Any:
 
 def has_open_sign(scale: Any, x: Any, centre: Any) -> Any:
     """Return a mask of the products of x - centre and an infinite scale whose sign roundings may change."""
+    return blockwise(_has_open_sign, scale, x, centre)
+
+
+def _has_open_sign(scale: Any, x: Any, centre: Any) -> Any:
     is_infinite = np.isinf(raw(scale))
     return is_infinite & _may_cross_zero(x - centre, x, centre) if is_infinite.any() else is_infinite
 

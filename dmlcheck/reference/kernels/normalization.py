@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.arrays.blocks import blockwise
 from dmlcheck.reference.functions.neighbours import Region, local
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.normalized import affine, fused_within, has_open_sign, may_have_root, quotients
@@ -69,7 +68,7 @@ def mean_variance_normalization2(
     else:
         result = fused_activation(result)
     is_open = square is not None and may_have_root(square, spread, epsilon)
-    is_near = use_mean and blockwise(has_open_sign, scale, input, centre)
+    is_near = use_mean and has_open_sign(scale, input, centre)
     return PartlyUndefined(AsMeasured(result, is_measured), is_open | is_near)
 
 
