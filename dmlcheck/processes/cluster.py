@@ -31,6 +31,7 @@ _EACH = 2  # calls of a thread: one runs, and the next is there when it ends
 _HELD = 50  # answers that are kept for each of these until the next in order is there
 _MOMENT = 0.5  # seconds
 _RECENT = 1.0  # seconds in which the scheduler is asked for the number of threads once
+_DESERTED = 60.0  # seconds after which dask has started no worker again
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
 _MOST_SAID = 300  # characters of a message of dask
 
@@ -63,6 +64,7 @@ class Cluster:
         self.jobs = jobs
         self.client: Any = None
         self._counted, self._threads = -math.inf, 0  # when the threads were counted
+        self._seen = math.inf  # when there were any
 
     def __enter__(self) -> Self:
         """Connect, and check the workers."""
@@ -152,7 +154,13 @@ class Cluster:
         now = time.monotonic()
         if now > self._counted + _RECENT:
             self._counted, self._threads = now, sum((self.client.nthreads() or {}).values())
+            self._seen = now if self._threads else self._seen
         return max(1, self._threads)
+
+    def is_deserted(self) -> bool:
+        """Whether the processes of this machine are gone for good; a scheduler elsewhere may get more workers."""
+        self.threads()
+        return not self.address and time.monotonic() > self._seen + _DESERTED
 
 
 class _Calls:
@@ -179,13 +187,15 @@ class _Calls:
         """Return the first call with its answer, when it has ended; meanwhile others are sent."""
         while not self.sent[0].future.done():
             self._note_ended(_MOMENT)
+            if self.cluster.is_deserted():
+                return self.sent.popleft(), Lost("its worker ended, and no other could be started")
             self.send_more()
         call = self.sent.popleft()
         return call, _answer(call.future)
 
     def send_by_itself(self, call: _Call) -> None:
         """Send a call once more, when all others have ended; it is the first again."""
-        while self.busy:
+        while self.busy and not self.cluster.is_deserted():
             self._note_ended(_MOMENT)
         self.sent.appendleft(self._call(call.given)._replace(is_again=True))
 

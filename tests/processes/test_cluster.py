@@ -102,6 +102,25 @@ def test_a_call_that_ends_badly_is_lost_and_the_others_go_on() -> None:
     assert found == [(1, 2), (13, Lost("ValueError: 13 is not doubled")), (2, 4)]
 
 
+@pytest.mark.parametrize(("address", "is_lost"), [("", True), ("tcp://host:1", False)])
+def test_calls_are_lost_where_dask_starts_no_worker_again(
+    monkeypatch: pytest.MonkeyPatch, address: str, is_lost: bool
+) -> None:
+    monkeypatch.setattr(module, "_DESERTED", 0)
+    monkeypatch.setattr(module, "_RECENT", 0)
+    monkeypatch.setattr(module, "_MOMENT", 0.001)
+    made, client = Cluster(address), Client()
+    made.client, client.first = client, Slow(lambda: False)
+    results = made.map(doubled, [0])
+    made.threads()
+    monkeypatch.setattr(client, "nthreads", dict)
+    if is_lost:
+        assert list(results) == [(0, Lost("its worker ended, and no other could be started"))]
+    else:
+        with pytest.raises(AssertionError, match="it is never done"):
+            list(results)
+
+
 def test_each_thread_has_two_calls_and_those_under_way_are_cancelled() -> None:
     client = Client()
     results = with_client(client).map(doubled, iter(range(1000)))
