@@ -122,16 +122,18 @@ class Chain:
     ) -> None:
         """Take the implementation's outputs for a node that the reference does not compute.
 
-        They count as exact if they depend only on sizes, are whole numbers of exact tensors, or depend on no tensor at
-        all; constants are not among `reads`. Outputs of the model that depend on them are not judged.
+        They count as exact if they depend only on sizes, are whole numbers of exact tensors, have no elements, or
+        depend on no tensor at all; constants are not among `reads`. Outputs of the model that depend on others are not
+        judged.
         """
         reads = tuple(reads)
         is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
         is_whole = all(values.dtype.kind not in "fc" for values in actual.values())
-        if is_of_sizes or (is_exact and (is_whole or not reads)):
+        is_certain = is_of_sizes or all(values.size == 0 for values in actual.values())
+        if is_certain or (is_exact and (is_whole or not reads)):
             for name, values in actual.items():
                 self.exact(name, values)
-                if not is_of_sizes:
+                if not is_certain:
                     self.taken[name] = f"{node} is not computed: {why}"
         else:
             self.give_up(actual, f"{node} is not computed: {why}")

@@ -123,6 +123,14 @@ def test_an_output_that_is_the_implementations_own_is_not_judged() -> None:
     assert chain.output("w", floats, 1).reason == "Fixed is not computed: it has none"
 
 
+def test_tensors_without_elements_are_exact() -> None:
+    chain = Chain({"x": random(3)}, Limits())
+    chain.give_up({"lost": random(3)}, "why")
+    chain.take("Slice", ["lost"], {"y": np.zeros((0, 3), np.float32)}, "there is nothing to compute")
+    assert (chain.lost.keys(), chain.taken) == ({"lost"}, {})
+    assert chain.held["y"].size == 0
+
+
 # ---- nodes taken into a chain: which arrays it knows, and which nodes give sizes alone
 
 

@@ -32,6 +32,15 @@ def test_a_wrong_node_has_them() -> None:
     assert found.actual["y"].tolist() == found.labelled()["OutputTensor"].tolist() == [0, 3]
 
 
+@pytest.mark.parametrize(("operator", "sizes"), [("Reshape", ()), ("Expand", (1,)), ("Unsqueeze", (1,))])
+def test_a_node_is_judged_whose_sizes_or_axes_are_none(operator: str, sizes: tuple[int, ...]) -> None:
+    given = [floats(3), np.zeros(0, np.int64)]
+    for value, wrong in ((3, []), (4, ["output-mismatch"])):
+        found = judged(node(operator, "x s", "y"), given, [np.full(sizes, value, np.float32)])
+        assert isinstance(found, NodeVerdict)
+        assert [finding.rule for finding in found.verdict.findings] == wrong
+
+
 @pytest.mark.parametrize(
     ("made", "inputs", "outputs", "rule", "reason"),
     [

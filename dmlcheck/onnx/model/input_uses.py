@@ -185,7 +185,7 @@ Made = Callable[[tuple[int, ...]], Sequence[int]]
 FACTOR = (1.0, 2.0)  # floats in which a scale is large enough, and not too large
 _SHARE = (0.0, 1.0)
 _MOST_COUNT = 5  # a size or a number of rounds is below it
-_LARGEST = 2**32  # of more columns no factors are sought
+_LARGEST = 2**32  # of more columns no factors are sought, nor places among more elements
 
 
 class Reader(NamedTuple):
@@ -345,6 +345,27 @@ def _twice(shape: tuple[int, ...]) -> Sequence[int]:
     return [1] * (count - 2) + [2] * min(count, 2)
 
 
+def _places_of_updates(reader: Reader) -> Made | None:
+    """Return tuples of indices that differ while there are enough, the last first; None for unknown sizes.
+
+    A list of numbers from which the tuples are made elsewhere has one number for each.
+    """
+    sizes = tuple(reader.of(0)) or (0,)
+    if not 0 < math.prod(sizes) <= _LARGEST:
+        return None
+
+    def made(shape: tuple[int, ...]) -> Sequence[int]:
+        depth = shape[-1] if len(shape) > 1 or reader.of(1) else 1
+        if not 0 < depth <= len(sizes):
+            return [0] * math.prod(shape)
+        total = math.prod(sizes[:depth])
+        places = (total - 1 - np.arange(math.prod(shape) // depth)) % total
+        found: list[int] = np.stack(np.unravel_index(places, sizes[:depth]), axis=-1).reshape(-1).tolist()
+        return found
+
+    return made
+
+
 class _Blocks(NamedTuple):
     """The sizes of an image, and of the blocks whose elements are the columns of Col2Im."""
 
@@ -394,7 +415,7 @@ def _block(reader: Reader) -> Made:
     return lambda shape: _blocks(reader, math.prod(shape)).block
 
 
-_RELATED: dict[tuple[str, int], Callable[[Reader], Made]] = {
+_RELATED: dict[tuple[str, int], Callable[[Reader], Made | None]] = {
     ("AffineGrid", 1): _sampled,
     ("Col2Im", 1): _image,
     ("Col2Im", 2): _block,
@@ -404,6 +425,7 @@ _RELATED: dict[tuple[str, int], Callable[[Reader], Made]] = {
     ("Resize", 1): lambda _: _twice,  # the scales of version 10
     ("Resize", 2): lambda _: _twice,
     ("Resize", 3): _larger,
+    ("ScatterND", 1): _places_of_updates,
     ("Slice", 3): _axes,
     ("Split", 1): _parts,
     ("SplitToSequence", 1): _parts,

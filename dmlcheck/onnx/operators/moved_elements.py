@@ -318,7 +318,7 @@ def _refusal_of_count(node: OnnxNode, asked: list[int]) -> RefusedNode | None:
 
 _RESHAPED = Row(_reshape, is_sized_by_inputs=True)
 OPERATORS: dict[str, Row] = {
-    **dict.fromkeys(("Flatten", "Squeeze", "Unsqueeze"), _RESHAPED),
+    **dict.fromkeys(("Flatten", "Squeeze"), _RESHAPED),
     "BitCast": Row(exact=_of_same_bits),
     "CenterCropPad": Row(exact=_centered),
     "Col2Im": Row(_fold, provider=_fold_of_provider),
@@ -326,13 +326,14 @@ OPERATORS: dict[str, Row] = {
     "ConcatFromSequence": Row(_concat_of_sequence),
     "DepthToSpace": Row(partial(_blocks, "DEPTH_TO_SPACE1")),
     "Dropout": Row(exact=_dropout, provider=_dropout_of_provider, outputs=None),
-    "Expand": Row(lambda node: _identity(repeated(node.input(0), node.output().shape), node)),
+    "Expand": Row(lambda node: _identity(repeated(node.input(0), node.output().shape), node), may_be_empty=1),
     "OptionalGetElement": Row(exact=_copy, elsewhere=BY_SIZES),
     "Pad": Row(exact=_pad_and_cut, provider=_pad, query=_query_pad, deviation=_deviation_of_pad),
-    "Reshape": _RESHAPED._replace(refusal=_refusal_of_reshape),
+    "Reshape": _RESHAPED._replace(refusal=_refusal_of_reshape, may_be_empty=1),
     "Slice": Row(_slice, provider=_slice_of_provider, query=_query_slice),
     "SpaceToDepth": Row(partial(_blocks, "SPACE_TO_DEPTH1")),
     "Split": Row(_split, outputs=None),
     "Tile": Row(_tile, provider=_tile_of_provider),
     "Transpose": Row(_transpose),
+    "Unsqueeze": _RESHAPED._replace(may_be_empty=1),
 }

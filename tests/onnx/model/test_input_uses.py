@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from whole_models import INT64, model, node, tensor
 
@@ -87,6 +88,24 @@ def test_lengths_of_sequences_are_told_by_their_names(
     name: str, sizes: dict[str, tuple[int, ...]], shape: tuple[int, ...], expected: list[int] | None
 ) -> None:
     assert made_lengths(name, sizes, shape) == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ((3, 2), [[6, 3], [6, 2], [6, 1]]),
+        ((2, 1), [[6], [5]]),
+        ((9, 1), [[6], [5], [4], [3], [2], [1], [0], [6], [5]]),
+        ((2,), [6, 5]),  # from which the tuples are made
+        ((1, 3), [[0, 0, 0]]),  # more indices than dimensions
+        ((2, 0), []),
+    ],
+)
+def test_updates_are_at_places_of_their_own(shape: tuple[int, ...], expected: list[Any]) -> None:
+    made = use(node("Cast", "i", "a", to=7), node("ScatterND", "table a u", "y")).related
+    assert made is not None
+    assert list(made(shape)) == np.array(expected, int).reshape(-1).tolist()
+    assert use(node("ScatterND", "unknown i u", "y")).related is None
 
 
 def test_lengths_of_attention_are_known() -> None:

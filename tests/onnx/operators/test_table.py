@@ -12,7 +12,7 @@ from onnx_nodes import found, node, zeros
 from dmlcheck.onnx import operators as package
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.operators import table
-from dmlcheck.onnx.operators.table import FAMILIES, OPERATORS, exact_steps, provider_steps, row_of
+from dmlcheck.onnx.operators.table import FAMILIES, OPERATORS, exact_steps, is_left_out, provider_steps, row_of
 from dmlcheck.onnx.provider.registrations import left_to_others, registrations
 
 X = zeros(2, 3)
@@ -127,9 +127,18 @@ def test_every_family_is_in_the_table_and_no_operator_in_two() -> None:
     assert sum(map(len, families.values())) == len(OPERATORS)
 
 
-def test_only_axes_of_reductions_and_what_only_gives_a_type_may_have_no_elements() -> None:
+def test_only_axes_sizes_and_what_only_gives_a_type_may_have_no_elements() -> None:
     found = {name: row.may_be_empty for name, row in OPERATORS.items() if row.may_be_empty is not None}
-    assert found == {name: 1 for name in OPERATORS if name.startswith("Reduce") or name == "CastLike"}
+    reductions = {name: 1 for name in OPERATORS if name.startswith("Reduce")}
+    assert found == {**reductions, "CastLike": 1, "Expand": 1, "Reshape": 1, "Unsqueeze": 1}
+
+
+@pytest.mark.parametrize(("operator", "sizes"), [("Reshape", (1,)), ("Expand", (2, 3)), ("Unsqueeze", (2, 3))])
+def test_a_scalar_has_no_sizes(operator: str, sizes: tuple[int, ...]) -> None:
+    output = zeros() if operator == "Reshape" else zeros(*sizes)
+    one = node(operator, [zeros(*sizes), np.zeros(0, np.int64)], output)
+    assert operators(exact_steps(one)) == operators(provider_steps(one)) == ["ELEMENT_WISE_IDENTITY"]
+    assert not is_left_out(one)
 
 
 def test_what_only_gives_a_type_may_have_no_elements() -> None:
