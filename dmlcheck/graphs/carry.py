@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
 from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
-from dmlcheck.reference.rows import CHOICES, ELEMENTS, NORMS, PRODUCTS, RANKS, REMAINDERS, WHOLE_STEPS, Spread
+from dmlcheck.reference.rows import CHOICES, ELEMENTS, NORMS, PLACE, PRODUCTS, RANKS, REMAINDERS, WHOLE_STEPS, Spread
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import Array, from_bytes, viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -140,8 +140,7 @@ def _of_step(
         bounded = run(inputs)
     except NoBound:
         bounded = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
-        if spread.by == RANKS:
-            _sort(bounded["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
+        _settle(step.desc, bounded, balls)
         return bounded
     if kernel.tiles is ELEMENTS:
         _stay_unbounded(bounded, balls)
@@ -220,12 +219,46 @@ def _lost(bounded: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
     return bounded
 
 
+def _settle(desc: OperatorDesc, bounded: Mapping[str, TensorBounds], balls: Mapping[str, Ball]) -> None:
+    """Bound sorted elements, their indices, and the places of the largest or smallest elements."""
+    kernel = row(desc.spec.operator).kernel
+    if kernel.spread is not None and kernel.spread.by == RANKS:
+        axis, is_decreasing = desc.values["Axis"], desc.values.get("AxisDirection") != "INCREASING"
+        _sort(bounded["OutputValueTensor"], balls["InputTensor"], axis)
+        _rank(bounded["OutputIndexTensor"], balls["InputTensor"], axis, is_decreasing)
+    if kernel.seeks == PLACE:
+        _seek(bounded["OutputTensor"], balls["InputTensor"], desc.values["Axes"])
+
+
 def _sort(output: TensorBounds, x: Ball, axis: int) -> None:
     """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
     most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), output.tensor.sizes).reshape(-1)
     is_float = output.tensor.data_type in FORMATS
     value = np.zeros(1) if output.value is None else output.value
     output.radius = most + rounding(value, most, output.tensor.data_type) if is_float else most
+
+
+def _rank(output: TensorBounds, x: Ball, axis: int, is_decreasing: bool) -> None:  # noqa: FBT001
+    """Bound the indices of elements that were sorted: those of elements that errors cannot exchange with others."""
+    value = np.moveaxis(-x.value if is_decreasing else x.value, axis, -1)
+    order = np.argsort(value, axis=-1, kind="stable")
+    value, radius = (np.take_along_axis(each, order, -1) for each in (value, np.moveaxis(x.radius, axis, -1)))
+    below = np.maximum.accumulate(value + radius, axis=-1)[..., :-1]  # the largest of each element and those before it
+    above = np.minimum.accumulate((value - radius)[..., ::-1], axis=-1)[..., ::-1][..., 1:]
+    is_apart = np.pad(below < above, [(0, 0)] * (value.ndim - 1) + [(1, 1)], constant_values=True)
+    is_certain = (is_apart[..., :-1] & is_apart[..., 1:])[..., : output.tensor.sizes[axis]]
+    output.radius = np.where(np.moveaxis(is_certain, -1, axis), 0.0, np.inf).reshape(-1)
+
+
+def _seek(output: TensorBounds, x: Ball, axes: Sequence[int]) -> None:
+    """Bound the places of the largest or smallest elements: those of elements that errors cannot make another one."""
+    count = output.radius.size
+    ends = range(-len(axes), 0)
+    value, radius = (np.moveaxis(each, sorted(axes), ends).reshape(count, -1) for each in (x.value, x.radius))
+    place = np.zeros((count, 1), int) if output.value is None else output.value.reshape(count, 1).astype(int)
+    own, reach = (np.take_along_axis(each, place, axis=1) for each in (value, radius))
+    is_near = (value + radius >= own - reach) & (value - radius <= own + reach)
+    output.radius = np.where(np.count_nonzero(is_near, axis=1) == 1, 0.0, np.inf)
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:

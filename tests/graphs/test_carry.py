@@ -382,6 +382,56 @@ def float16(values: list[float], radius: float) -> Carried:
     return Carried("FLOAT16", np.array(values), np.full(len(values), radius), np.full(len(values), radius))
 
 
+@pytest.mark.parametrize(
+    ("operator", "radius", "certain"),
+    [
+        ("ArgMax", 0.1, [True, False, False]),
+        ("ArgMax", 0.04, [True, True, False]),
+        ("ArgMin", 0.1, [True, True, False]),
+        ("ArgMin", 0.5, [False, True, False]),  # 1.5 may be both in the first
+    ],
+)
+def test_a_place_that_errors_cannot_change_is_exact(operator: str, radius: float, certain: list[bool]) -> None:
+    x = float16([1, 3, 2, 1, 3, 2.9, 2, 2, 2], radius)
+    node = node_of(operator, [np.zeros((3, 3), np.float16)], TensorRef("INT64", (3,)), axis=1, keepdims=0)
+    assert bound_of(node, a=x) == certain
+
+
+@pytest.mark.parametrize(
+    ("is_largest", "radius", "certain"),
+    [(1, 0.1, [True, False, False]), (0, 0.1, [True, False, False]), (1, 0.04, [True, True, True])],
+)
+def test_the_index_of_a_rank_that_errors_cannot_change_is_exact(
+    is_largest: int, radius: float, certain: list[bool]
+) -> None:
+    kinds = (TensorRef("FLOAT16", (3,)), TensorRef("INT64", (3,)))
+    node = node_of("TopK", [np.zeros(4, np.float16), np.array([3])], *kinds, axis=0, largest=is_largest)
+    steps = graph(node)
+    made = carried(steps.steps, {"input 0": float16([5, 1, 3, 3.1], radius)})["output 1"]
+    assert np.isfinite(np.zeros(3) if made.radius is None else made.radius).tolist() == certain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin", "TopK"])
+def test_no_errors_within_the_radii_change_an_exact_index(operator: str) -> None:
+    """The right indices come from NumPy, for errors at random and at the ends of their ranges."""
+    x, radius = RANDOM.integers(0, 40, (50, 6)).astype(np.float64), RANDOM.uniform(0, 1.5, (50, 6))
+    given, ties = Carried("FLOAT32", x.ravel(), radius.ravel(), radius.ravel()), np.zeros((50, 6), np.float32)
+    if operator == "TopK":
+        kinds = (float32(50, 6), TensorRef("INT64", (50, 6)))
+        node = node_of("TopK", [ties, np.array([6])], *kinds, axis=1)
+    else:
+        node = node_of(operator, [ties], TensorRef("INT64", (50,)), axis=1, keepdims=0)
+    made = carried(graph(node).steps, {"input 0": given})["output 1" if operator == "TopK" else "output 0"]
+    assert made.radius is not None
+    is_certain = np.isfinite(made.radius)
+    assert 0.2 < is_certain.mean() < 0.9
+    for _ in range(200):
+        moved = x + radius * RANDOM.choice([-1, 0, 1, RANDOM.uniform(-1, 1)], x.shape)
+        right = {"ArgMax": moved.argmax(1), "ArgMin": moved.argmin(1), "TopK": (-moved).argsort(1, kind="stable")}
+        assert (right[operator].ravel() == made.value)[is_certain].all()
+
+
 def test_remainders_that_may_jump_have_no_bound() -> None:
     """Of x / x, rounded, the whole part is 1 or 0, so the remainder is 0 or x: in all elements, or in none."""
     x = np.array([0.7, -1.3, 2.6], np.float32)
