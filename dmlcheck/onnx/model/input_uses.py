@@ -119,11 +119,15 @@ def _use(
     lengths: Made | None,
 ) -> Use:
     limits: list[tuple[int, int]] = []
+    updated: list[_Updated] = []
     made = lengths
     shares: tuple[float, float] | None = None
     is_mask, hides = "mask" in name.lower(), False
     for node, index, is_part in _reached(name, readers):
-        limits += [(0, limit) for limit in _limit(node, index, sizes)]
+        if not is_part and (node.op_type, index) in _OF_UPDATES:
+            updated.append(_Updated.of(Reader(node, sizes)))
+        else:
+            limits += [(0, limit) for limit in _limit(node, index, sizes)]
         if is_part:
             continue
         length = _LENGTHS.get((node.op_type, index))
@@ -135,6 +139,10 @@ def _use(
         limits += spans(node, index, sizes)
         made = made or related(node, index, sizes)
         shares = shares or floats(node, index)
+    if updated and not limits and len(set(updated)) == 1 and updated[0].has_places:
+        made = made or updated[0].places
+    else:
+        limits += [(0, one.limit) for one in updated]
     most = min((most for _, most in limits), default=None)
     return Use(most, is_mask, hides, least=max((least for least, _ in limits), default=0), related=made, floats=shares)
 
@@ -345,25 +353,64 @@ def _twice(shape: tuple[int, ...]) -> Sequence[int]:
     return [1] * (count - 2) + [2] * min(count, 2)
 
 
-def _places_of_updates(reader: Reader) -> Made | None:
-    """Return tuples of indices that differ while there are enough, the last first; None for unknown sizes.
+_OF_UPDATES = {("ScatterND", 1), ("ScatterElements", 1), ("Scatter", 1)}
 
-    A list of numbers from which the tuples are made elsewhere has one number for each.
+
+class _Updated(NamedTuple):
+    """A tensor of which a node updates elements: its sizes, and the axis of the indices, None where these are tuples.
+
+    Elements that are updated twice have no certain result. `depth` is the number of indices of a tuple, 0 if it is not
+    known.
     """
-    sizes = tuple(reader.of(0)) or (0,)
-    if not 0 < math.prod(sizes) <= _LARGEST:
-        return None
 
-    def made(shape: tuple[int, ...]) -> Sequence[int]:
-        depth = shape[-1] if len(shape) > 1 or reader.of(1) else 1
-        if not 0 < depth <= len(sizes):
+    sizes: tuple[int, ...]
+    axis: int | None
+    depth: int
+
+    @classmethod
+    def of(cls, reader: Reader) -> _Updated:
+        """Return the tensor that a node updates."""
+        is_of_tuples = reader.node.op_type == "ScatterND"
+        indices = tuple(reader.of(1))
+        depth = indices[-1] if is_of_tuples and indices else 0
+        return cls(tuple(reader.of(0)), None if is_of_tuples else reader.attribute("axis", 0), depth)
+
+    @property
+    def limit(self) -> int:
+        """The number that all indices are below, 1 if it is not known."""
+        if self.axis is None:
+            return min(self.sizes, default=1)
+        return self.sizes[self.axis] if -len(self.sizes) <= self.axis < len(self.sizes) else 1
+
+    @property
+    def has_places(self) -> bool:
+        """Whether indices can be made that differ."""
+        is_known = 0 < math.prod(self.sizes or (0,)) <= _LARGEST
+        return is_known and (self.axis is None or -len(self.sizes) <= self.axis < len(self.sizes))
+
+    def places(self, shape: tuple[int, ...]) -> Sequence[int]:
+        """Return indices that differ while there are enough, the last first.
+
+        A list of numbers from which tuples are made elsewhere has one number for each.
+        """
+        if self.axis is not None:
+            return self._along_axis(shape)
+        depth = self.depth or (shape[-1] if len(shape) > 1 else 1)
+        if not 0 < depth <= len(self.sizes):
             return [0] * math.prod(shape)
-        total = math.prod(sizes[:depth])
-        places = (total - 1 - np.arange(math.prod(shape) // depth)) % total
-        found: list[int] = np.stack(np.unravel_index(places, sizes[:depth]), axis=-1).reshape(-1).tolist()
+        found: list[int] = self._tuples(math.prod(shape) // depth, depth).reshape(-1).tolist()
         return found
 
-    return made
+    def _tuples(self, count: int, depth: int) -> Array:
+        total = math.prod(self.sizes[:depth])
+        return np.stack(np.unravel_index((total - 1 - np.arange(count)) % total, self.sizes[:depth]), axis=-1)
+
+    def _along_axis(self, shape: tuple[int, ...]) -> Sequence[int]:
+        if len(shape) != len(self.sizes):
+            return [0] * math.prod(shape)
+        places = np.indices(shape)[self.axis or 0]
+        found: list[int] = ((self.limit - 1 - places) % self.limit).reshape(-1).tolist()
+        return found
 
 
 class _Blocks(NamedTuple):
@@ -415,7 +462,7 @@ def _block(reader: Reader) -> Made:
     return lambda shape: _blocks(reader, math.prod(shape)).block
 
 
-_RELATED: dict[tuple[str, int], Callable[[Reader], Made | None]] = {
+_RELATED: dict[tuple[str, int], Callable[[Reader], Made]] = {
     ("AffineGrid", 1): _sampled,
     ("Col2Im", 1): _image,
     ("Col2Im", 2): _block,
@@ -425,7 +472,6 @@ _RELATED: dict[tuple[str, int], Callable[[Reader], Made | None]] = {
     ("Resize", 1): lambda _: _twice,  # the scales of version 10
     ("Resize", 2): lambda _: _twice,
     ("Resize", 3): _larger,
-    ("ScatterND", 1): _places_of_updates,
     ("Slice", 3): _axes,
     ("Split", 1): _parts,
     ("SplitToSequence", 1): _parts,

@@ -25,7 +25,6 @@ def use(*nodes: Any, name: str = "i") -> Use:
         (node("Gather", "table i", "y"), 7),
         (node("Gather", "table i", "y", axis=-1), 4),
         (node("GatherElements", "table i", "y", axis=1), 4),
-        (node("ScatterElements", "table i table", "y"), 7),
         (node("GatherND", "table i", "y"), 4),
         (node("OneHot", "i d v", "y"), 1),
         (node("Gather", "unknown i", "y"), 1),
@@ -105,7 +104,21 @@ def test_updates_are_at_places_of_their_own(shape: tuple[int, ...], expected: li
     made = use(node("Cast", "i", "a", to=7), node("ScatterND", "table a u", "y")).related
     assert made is not None
     assert list(made(shape)) == np.array(expected, int).reshape(-1).tolist()
-    assert use(node("ScatterND", "unknown i u", "y")).related is None
+
+
+def test_updates_along_an_axis_are_at_places_of_their_own() -> None:
+    made = use(node("ScatterElements", "table i u", "y", axis=1)).related
+    assert made is not None
+    assert made((2, 3)) == [3, 2, 1, 3, 2, 1]
+    assert made((3,)) == [0, 0, 0]  # of fewer dimensions, which is no model
+
+
+def test_indices_of_updates_that_index_something_else_too_are_within_both() -> None:
+    update = node("ScatterND", "table i u", "y")
+    assert use(update, update).related is not None
+    assert use(update, node("Gather", "table i", "z")) == Use(4)
+    assert use(update, node("ScatterElements", "table i u", "z")) == Use(4)
+    assert use(node("ScatterND", "unknown i u", "y")) == Use(1)
 
 
 def test_lengths_of_attention_are_known() -> None:
