@@ -281,14 +281,14 @@ def derived_texts(spec: OperatorSpec) -> list[str]:
     if row(spec.operator).kernel.sums == PRODUCTS:
         inputs = "rounded to TF32 or BFLOAT16 with `--input-precision tf32` or `--input-precision bfloat16`"
         texts.append(f"FLOAT32 factors in sums of products: not rounded; {inputs}")
-    return texts + ([] if spec.half is None else [_half_text(spec.half)])
+    return texts + ([] if spec.half is None else _half_texts(spec.half))
 
 
-def _half_text(half: Half) -> str:
+def _half_texts(half: Half) -> list[str]:
     """Return in words the values that DirectML keeps in FLOAT16."""
     when = f", with {' or '.join(half.given)}" if half.given else ""
-    parts = f", and parts of it where {half.parts_where}" if half.parts_where else ""
-    return f"DirectML, FLOAT16{when}: it keeps in FLOAT16 {', '.join(half.values)}{parts} ({half.source})"
+    texts = [f"DirectML, FLOAT16{when}: it keeps in FLOAT16 {', '.join(half.values)} ({half.source})"]
+    return [*texts, f"where {half.parts_where}: parts of it, too"] if half.parts_where else texts
 
 
 def limit_text(tolerance: Tolerance) -> str:
