@@ -186,9 +186,10 @@ class _Calls:
     def first(self) -> tuple[_Call, Any]:
         """Return the first call with its answer, when it has ended; meanwhile others are sent."""
         while not self.sent[0].future.done():
-            self._note_ended(_MOMENT)
             if self.cluster.is_deserted():
+                self.busy -= 1
                 return self.sent.popleft(), Lost("its worker ended, and no other could be started")
+            self._note_ended(_MOMENT)
             self.send_more()
         call = self.sent.popleft()
         return call, _answer(call.future)

@@ -110,12 +110,14 @@ def test_calls_are_lost_where_dask_starts_no_worker_again(
     monkeypatch.setattr(module, "_RECENT", 0)
     monkeypatch.setattr(module, "_MOMENT", 0.001)
     made, client = Cluster(address), Client()
-    made.client, client.first = client, Slow(lambda: False)
-    results = made.map(doubled, [0])
+    made.client = client
+    monkeypatch.setattr(client, "submit", lambda *_, **__: Slow(lambda: False))
+    results = made.map(doubled, range(20))
     made.threads()
     monkeypatch.setattr(client, "nthreads", dict)
     if is_lost:
-        assert list(results) == [(0, Lost("its worker ended, and no other could be started"))]
+        lost = Lost("its worker ended, and no other could be started")
+        assert list(results) == [(number, lost) for number in range(20)]
     else:
         with pytest.raises(AssertionError, match="it is never done"):
             list(results)

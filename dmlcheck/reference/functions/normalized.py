@@ -37,22 +37,8 @@ def affine(x: Any, centre: Any, factor: Any, bias: Any, *, is_multiplied_first: 
 
 def may_have_root(square: Any, *terms: Any) -> Any:
     """Return a mask of the sums of at most 0 that roundings may take beyond it, by the sizes of their terms."""
-    return (raw(square) <= 0) & _may_cross_zero(square, *terms)
-
-
-def _may_cross_zero(total: Any, *terms: Any) -> Any:
-    """Return a mask of the sums whose sign roundings may change, by the sizes of their terms."""
-    return np.abs(raw(total)) <= 2.0**-8 * sum(np.abs(raw(term)) for term in terms)
-
-
-def has_open_sign(scale: Any, x: Any, centre: Any) -> Any:
-    """Return a mask of the products of x - centre and an infinite scale whose sign roundings may change."""
-    return blockwise(_has_open_sign, scale, x, centre)
-
-
-def _has_open_sign(scale: Any, x: Any, centre: Any) -> Any:
-    is_infinite = np.isinf(raw(scale))
-    return is_infinite & _may_cross_zero(x - centre, x, centre) if is_infinite.any() else is_infinite
+    value = raw(square)
+    return (value <= 0) & (np.abs(value) <= 2.0**-8 * sum(np.abs(raw(term)) for term in terms))
 
 
 def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:

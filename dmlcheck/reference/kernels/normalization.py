@@ -8,7 +8,7 @@ import numpy as np
 
 from dmlcheck.reference.functions.neighbours import Region, local
 from dmlcheck.reference.functions.nested import Nested
-from dmlcheck.reference.functions.normalized import affine, fused_within, has_open_sign, may_have_root, quotients
+from dmlcheck.reference.functions.normalized import affine, fused_within, may_have_root, quotients
 from dmlcheck.reference.functions.sums import mean, mean_and_variance, total
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined
 from dmlcheck.reference.rows import (
@@ -68,8 +68,7 @@ def mean_variance_normalization2(
     else:
         result = fused_activation(result)
     is_open = square is not None and may_have_root(square, spread, epsilon)
-    is_near = use_mean and has_open_sign(scale, input, centre)
-    return PartlyUndefined(AsMeasured(result, is_measured), is_open | is_near)
+    return PartlyUndefined(AsMeasured(result, is_measured), is_open)
 
 
 def mean_variance_normalization1(
