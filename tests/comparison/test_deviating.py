@@ -446,6 +446,28 @@ def test_a_gradient_of_maxima_goes_to_the_first_element(
     assert outcome("MAX_POOLING_GRAD", fields, tensors, given) == expected
 
 
+@pytest.mark.parametrize("operator", ["AVERAGE_POOLING", "AVERAGE_POOLING1"])
+@pytest.mark.parametrize(
+    ("last", "given", "expected"),
+    [
+        (-INF, NAN, "xfailed"),
+        (-INF, -INF, "passed"),
+        (-INF, INF, "failed"),
+        (-INF, 0, "failed"),
+        (1, INF, "xfailed"),
+        (1, NAN, "failed"),
+    ],
+)
+def test_an_average_beyond_float32_is_nan_beside_an_infinity(
+    operator: str, last: float, given: float, expected: str
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30: two of 3.4e38 and -infinity."""
+    tensors = {"InputTensor": ("FLOAT32", [[[[3.4e38, 3.4e38, last]]]]), "OutputTensor": ("FLOAT32", [[[[given]]]])}
+    fields = {"Strides": [1, 1], "WindowSize": [1, 3], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    more = {"Dilations": [1, 1]} if operator[-1] == "1" else {}
+    assert outcome(operator, {**fields, **more, "IncludePadding": False}, tensors, given) == expected
+
+
 @pytest.mark.parametrize(("stride", "expected"), [(2**32 - 1, "xfailed"), (100, "failed")])
 def test_a_stride_near_2_to_the_32_wraps(stride: int, expected: str) -> None:
     tensors = {"InputGradientTensor": ("FLOAT32", [[[[8]]]]), "OutputGradientTensor": ("FLOAT32", [[[[0] * 5]]])}

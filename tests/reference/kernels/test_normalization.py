@@ -436,17 +436,39 @@ def test_a_float16_result_may_be_rounded_before_the_activation() -> None:
     assert refused(np.log1p(np.exp(result + 0.02)).astype(np.float16), given).all()
 
 
-@pytest.mark.parametrize(("x", "is_open"), [([0.11880769] * 3, True), ([1.0, 2.0, 6.0], False)])
-@pytest.mark.parametrize("operator", ["MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"])
-def test_rounding_of_the_mean_decides_the_sign_of_an_infinite_scale(
-    operator: str, x: list[float], is_open: bool
+EQUAL, APART = [0.11880769] * 3, [1.0, 2.0, 6.0]
+SIZES = {
+    "InputTensor": (1, 1, 1, 3),
+    "ScaleTensor": (1, 1, 1, 1),
+    "BiasTensor": (1, 1, 1, 1),
+    "OutputTensor": (1, 1, 1, 3),
+}
+
+
+@pytest.mark.parametrize(
+    ("operator", "fields"),
+    [
+        ("MEAN_VARIANCE_NORMALIZATION", {"CrossChannel": False, "NormalizeVariance": False}),
+        ("MEAN_VARIANCE_NORMALIZATION1", {"Axes": [3], "NormalizeVariance": False}),
+        ("MEAN_VARIANCE_NORMALIZATION2", {"Axes": [3], "UseMean": True, "UseVariance": False}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("x", "given", "outcome"),
+    [
+        (EQUAL, INF, "xfailed"),
+        (EQUAL, NAN, "passed"),
+        (EQUAL, 5, "failed"),
+        (APART, [INF, INF, -INF], "passed"),
+        (APART, INF, "failed"),
+    ],
+)
+def test_the_rounding_of_the_mean_decides_the_sign_of_infinity(
+    operator: str, fields: dict[str, Any], x: list[float], given: Any, outcome: str
 ) -> None:
-    """DirectML 1.15.4 gave infinity for three equal elements, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
-    fields = {name: {"DataType": "FLOAT32", "Sizes": [size]} for name, size in TENSORS_OF_A_SCALE}
-    more = {"NormalizeVariance": False} if operator[-1] == "1" else {"UseMean": True, "UseVariance": False}
-    case = case_of(operator, {**fields, **more, "Axes": [0], "Epsilon": 0}, {"InputTensor": x, "ScaleTensor": [-INF]})
-    assert result_of(case, giving(INF, is_directml=True)).outcome == ("skipped" if is_open else "failed")
-    assert result_of(case, giving([INF, INF, -INF], is_directml=True)).outcome == ("skipped" if is_open else "passed")
-
-
-TENSORS_OF_A_SCALE = (("InputTensor", 3), ("ScaleTensor", 1), ("OutputTensor", 3))
+    """DirectML 1.13.1 and 1.15.4 gave infinity for equal elements, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
+    desc = {name: {"DataType": "FLOAT32", "Sizes": list(sizes)} for name, sizes in SIZES.items()}
+    inputs = {"InputTensor": [[[x]]], "ScaleTensor": [[[[-INF]]]], "BiasTensor": [[[[1]]]]}
+    values = given if isinstance(given, float | int) else [[[given]]]
+    case = case_of(operator, {**desc, **fields, "Epsilon": 0}, inputs)
+    assert result_of(case, giving(values, is_directml=True)).outcome == outcome
