@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
@@ -223,11 +224,10 @@ def _settle(desc: OperatorDesc, bounded: Mapping[str, TensorBounds], balls: Mapp
     """Bound sorted elements, their indices, and the places of the largest or smallest elements."""
     kernel = row(desc.spec.operator).kernel
     if kernel.spread is not None and kernel.spread.by == RANKS:
-        axis, is_decreasing = desc.values["Axis"], desc.values.get("AxisDirection") != "INCREASING"
-        _sort(bounded["OutputValueTensor"], balls["InputTensor"], axis)
-        _rank(bounded["OutputIndexTensor"], balls["InputTensor"], axis, is_decreasing)
+        _sort(bounded["OutputValueTensor"], balls["InputTensor"], desc.values["Axis"])
+        _place(bounded["OutputIndexTensor"], balls["InputTensor"], [desc.values["Axis"]])
     if kernel.seeks == PLACE:
-        _seek(bounded["OutputTensor"], balls["InputTensor"], desc.values["Axes"])
+        _place(bounded["OutputTensor"], balls["InputTensor"], desc.values["Axes"])
 
 
 def _sort(output: TensorBounds, x: Ball, axis: int) -> None:
@@ -238,27 +238,30 @@ def _sort(output: TensorBounds, x: Ball, axis: int) -> None:
     output.radius = most + rounding(value, most, output.tensor.data_type) if is_float else most
 
 
-def _rank(output: TensorBounds, x: Ball, axis: int, is_decreasing: bool) -> None:  # noqa: FBT001
-    """Bound the indices of elements that were sorted: those of elements that errors cannot exchange with others."""
-    value = np.moveaxis(-x.value if is_decreasing else x.value, axis, -1)
-    order = np.argsort(value, axis=-1, kind="stable")
-    value, radius = (np.take_along_axis(each, order, -1) for each in (value, np.moveaxis(x.radius, axis, -1)))
-    below = np.maximum.accumulate(value + radius, axis=-1)[..., :-1]  # the largest of each element and those before it
-    above = np.minimum.accumulate((value - radius)[..., ::-1], axis=-1)[..., ::-1][..., 1:]
-    is_apart = np.pad(below < above, [(0, 0)] * (value.ndim - 1) + [(1, 1)], constant_values=True)
-    is_certain = (is_apart[..., :-1] & is_apart[..., 1:])[..., : output.tensor.sizes[axis]]
-    output.radius = np.where(np.moveaxis(is_certain, -1, axis), 0.0, np.inf).reshape(-1)
+def _place(output: TensorBounds, x: Ball, axes: Sequence[int]) -> None:
+    """Bound the places of elements along axes: that of an element is certain if its ball meets no other one.
+
+    The place of the largest element is certain then, and so is the rank of any.
+    """
+    axes, ends = sorted(axes), range(-len(axes), 0)
+    low, high = (np.moveaxis(each, axes, ends) for each in (x.value - x.radius, x.value + x.radius))
+    groups = math.prod(low.shape[: -len(axes)])
+    places = np.zeros(output.radius.size) if output.value is None else output.value
+    moved = np.moveaxis(places.reshape(output.tensor.sizes), axes, ends).astype(int)
+    are_apart = _are_apart(low.reshape(groups, -1), high.reshape(groups, -1))
+    is_certain = np.take_along_axis(are_apart, moved.reshape(groups, -1), axis=1).reshape(moved.shape)
+    output.radius = np.where(np.moveaxis(is_certain, ends, axes), 0.0, np.inf).reshape(-1)
 
 
-def _seek(output: TensorBounds, x: Ball, axes: Sequence[int]) -> None:
-    """Bound the places of the largest or smallest elements: those of elements that errors cannot make another one."""
-    count = output.radius.size
-    ends = range(-len(axes), 0)
-    value, radius = (np.moveaxis(each, sorted(axes), ends).reshape(count, -1) for each in (x.value, x.radius))
-    place = np.zeros((count, 1), int) if output.value is None else output.value.reshape(count, 1).astype(int)
-    own, reach = (np.take_along_axis(each, place, axis=1) for each in (value, radius))
-    is_near = (value + radius >= own - reach) & (value - radius <= own + reach)
-    output.radius = np.where(np.count_nonzero(is_near, axis=1) == 1, 0.0, np.inf)
+def _are_apart(low: Array, high: Array) -> Array:
+    """Return a mask of the intervals of each row that meet no other one."""
+    order = np.argsort(low, axis=1)
+    low, high = (np.take_along_axis(each, order, axis=1) for each in (low, high))
+    is_gap = np.maximum.accumulate(high, axis=1)[:, :-1] < low[:, 1:]
+    is_gap = np.pad(is_gap, ((0, 0), (1, 1)), constant_values=True)  # nothing comes before the first, or after the last
+    found = np.empty(order.shape, bool)
+    np.put_along_axis(found, order, is_gap[:, :-1] & is_gap[:, 1:], axis=1)
+    return found
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:
