@@ -49,13 +49,13 @@ def in_32_bits(x: Any, dtype: Any) -> Any:
     return np.clip(np.trunc(np.where(np.isnan(x), 0, x)), ends.min, ends.max).astype(wide)
 
 
-def stored(whole: Any, data_type: str) -> Any:
-    """Return integers as DirectML stores them after 32 bits: 16 bits wrap, 8 bits are limited to their range."""
+def stored(whole: Any, data_type: str, *, is_limited: bool = False) -> Any:
+    """Return integers as DirectML stores them after 32 bits: 16 bits wrap or are limited to their range, 8 bits are."""
     least, most = limits(data_type)
     if most > 2**31:
         return whole
     found = whole.astype(np.uint32 if least == 0 else np.int32)
-    return found if most > 255 else np.clip(found, least, most)
+    return np.clip(found, least, most) if is_limited or most <= 255 else found
 
 
 def fits(number: Any, elements: Any) -> bool:

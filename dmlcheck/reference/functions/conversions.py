@@ -41,16 +41,9 @@ def as_directml_converts(x: Any, input_type: str, output_type: str) -> Any:
 
 
 def _in_integers(x: Any, input_type: str, output_type: str) -> Any:
-    """Return integers in a type of integers: where 16 bits do not hold them, the limits are right as well as wrapping.
-
-    8-bit integers are always limited, as a device without 16-bit operations limits all.
-    """
-    found = stored(x, output_type)
-    if output_type not in ("INT16", "UINT16"):
-        return found
-    as_32_bits = x.astype(np.uint32 if output_type == "UINT16" else np.int32)
-    limited = np.clip(as_32_bits, *limits(output_type))
-    return limited if input_type in ("INT8", "UINT8") else alternatives(found, limited)
+    """Return integers in a type of integers: a device without 16-bit operations limits them, as all limit 8 bits."""
+    limited = stored(x, output_type, is_limited=True)
+    return limited if input_type in ("INT8", "UINT8") else alternatives(stored(x, output_type), limited)
 
 
 def _cut(x: Ball, data_type: str) -> Ball:
