@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.comparison.compare import JudgedOutputs, allowed, compare, same
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.descs.strides import packed_strides
+from dmlcheck.descs.strides import is_packed, packed_strides
 from dmlcheck.reference import engine
 from dmlcheck.reference.arrays.data_types import beginning, limited
 from dmlcheck.reference.arrays.places import last_dimensions, with_ones_after, within_all
@@ -75,14 +75,12 @@ def extended(
     return _resampled(_extended, x.astype(np.float32), like, fields, lines, stay, _blocks(like.shape, lines))
 
 
-def _lines(sizes: tuple[int, ...], strides: Sequence[int] | None) -> list[int]:
+def _lines(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> list[int]:
     """Return the axes as they lie in memory; those of size 1 come last unless the rest is packed."""
-    is_packed = strides is None or all(
-        size == 1 or own == packed for size, own, packed in zip(sizes, strides, packed_strides(sizes), strict=True)
-    )
-    if strides is None or is_packed:
-        return list(range(len(sizes)))
-    return sorted(range(len(sizes)), key=lambda axis: -strides[axis] if sizes[axis] > 1 else 0)
+    steps = packed_strides(sizes)
+    if strides is not None and not is_packed(sizes, strides):
+        steps = tuple(stride if size > 1 else 0 for size, stride in zip(sizes, strides, strict=True))
+    return sorted(range(len(sizes)), key=lambda axis: -steps[axis])
 
 
 def _stay(like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:

@@ -15,8 +15,8 @@ from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.patterns import few_bits, goes_both_ways, patterns
 from dmlcheck.comparison.variants import explaining, in_time
 from dmlcheck.comparison.wrong_output import WrongOutput
-from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.descs.strides import packed_strides
+from dmlcheck.descs.records import OperatorDesc, TensorPart
+from dmlcheck.descs.strides import is_packed
 from dmlcheck.reference import engine
 from dmlcheck.reference.ball import narrowed
 from dmlcheck.reference.ball.narrowed import Narrowing
@@ -258,12 +258,6 @@ def _walked(wrong: WrongOutput, order: tuple[int, ...], *, marks: bool) -> Array
 # ---- buffers
 
 
-def _is_strided(tensor: TensorDesc) -> bool:
-    packed = packed_strides(tensor.sizes)
-    strides = tensor.strides or packed
-    return any(size > 1 and stride != step for size, stride, step in zip(tensor.sizes, strides, packed, strict=True))
-
-
 def _packed(labels: list[str], part: TensorPart, values: Array, *, has_zeros: bool) -> Array:
     """Return a strided tensor's buffer read as if it were packed, 0 beyond its end; it may have zeros in its gaps."""
     if part.label not in labels:
@@ -286,7 +280,8 @@ def _strides(wrong: WrongOutput) -> str | None:
     text = "the strides of {} seem to be ignored: the result is that of a packed buffer"
     if _written_packed(wrong, wrong.expected):
         return text.format(wrong.label)
-    strided = [part.label for part in wrong.desc.tensors(INPUT) if _is_strided(part.tensor)]
+    parts = wrong.desc.tensors(INPUT)
+    strided = [part.label for part in parts if not is_packed(part.tensor.sizes, part.tensor.strides)]
     read = ([strided] if len(strided) > 1 else []) + [[label] for label in strided]
     for labels, has_zeros in product(read, (False, True)):
         predicted = wrong.recomputed(wrong.changed(partial(_packed, labels, has_zeros=has_zeros)))
@@ -303,7 +298,7 @@ def _written_packed(wrong: WrongOutput, predicted: Array) -> bool:
     Beyond its packed elements the buffer keeps its initial bytes: every bit set, 0, or anything.
     """
     tensor = wrong.tensor
-    if not _is_strided(tensor):
+    if is_packed(tensor.sizes, tensor.strides):
         return False
     places = viewed(tensor, np.arange(tensor.extent))
     known = places < predicted.size

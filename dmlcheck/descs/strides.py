@@ -15,6 +15,12 @@ def packed_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def is_packed(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> bool:
+    """Whether a tensor is laid out without gaps in row-major order; the strides of sizes of 1 mean nothing."""
+    steps = zip(sizes, strides or packed_strides(sizes), packed_strides(sizes), strict=True)
+    return all(size == 1 or stride == packed for size, stride, packed in steps)
+
+
 def is_output_taken(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Whether DirectML takes the strides of an output, even where elements overlap.
 
