@@ -124,10 +124,11 @@ def _use(
     shares: tuple[float, float] | None = None
     is_mask, hides = "mask" in name.lower(), False
     for node, index, is_part in _reached(name, readers):
+        indexed = [(0, limit) for limit in _limit(node, index, sizes)]
         if not is_part and (node.op_type, index) in _OF_UPDATES:
-            updated.append(_Updated.of(Reader(node, sizes)))
+            updated += [_Updated.of(Reader(node, sizes), limit) for _, limit in indexed]
         else:
-            limits += [(0, limit) for limit in _limit(node, index, sizes)]
+            limits += indexed
         if is_part:
             continue
         length = _LENGTHS.get((node.op_type, index))
@@ -188,7 +189,7 @@ def _limit(node: Any, index: int, sizes: Mapping[str, Sequence[int]]) -> Iterato
 
 Span = tuple[int, int]  # whole numbers from the first to below the second
 Array = np.ndarray[Any, Any]
-Made = Callable[[tuple[int, ...]], Sequence[int]]
+Made = Callable[[tuple[int, ...]], Sequence[int] | Array]
 
 FACTOR = (1.0, 2.0)  # floats in which a scale is large enough, and not too large
 _SHARE = (0.0, 1.0)
@@ -357,30 +358,24 @@ _OF_UPDATES = {("ScatterND", 1), ("ScatterElements", 1), ("Scatter", 1)}
 
 
 class _Updated(NamedTuple):
-    """A tensor of which a node updates elements: its sizes, and the axis of the indices, None where these are tuples.
+    """A tensor of which a node updates elements: its sizes, and the `limit` that all indices are below.
 
-    Elements that are updated twice have no certain result. `depth` is the number of indices of a tuple, 0 if it is not
-    known.
+    Elements that are updated twice have no certain result. The indices are along an axis, or, where it is None, tuples
+    of a `depth`, which is 0 if it is not known.
     """
 
     sizes: tuple[int, ...]
+    limit: int
     axis: int | None
     depth: int
 
     @classmethod
-    def of(cls, reader: Reader) -> _Updated:
+    def of(cls, reader: Reader, limit: int) -> _Updated:
         """Return the tensor that a node updates."""
-        is_of_tuples = reader.node.op_type == "ScatterND"
-        indices = tuple(reader.of(1))
-        depth = indices[-1] if is_of_tuples and indices else 0
-        return cls(tuple(reader.of(0)), None if is_of_tuples else reader.attribute("axis", 0), depth)
-
-    @property
-    def limit(self) -> int:
-        """The number that all indices are below, 1 if it is not known."""
-        if self.axis is None:
-            return min(self.sizes, default=1)
-        return self.sizes[self.axis] if -len(self.sizes) <= self.axis < len(self.sizes) else 1
+        sizes = tuple(reader.of(0))
+        if reader.node.op_type != "ScatterND":
+            return cls(sizes, limit, reader.attribute("axis", 0), 0)
+        return cls(sizes, limit, None, (0, *reader.of(1))[-1])
 
     @property
     def has_places(self) -> bool:
@@ -388,29 +383,25 @@ class _Updated(NamedTuple):
         is_known = 0 < math.prod(self.sizes or (0,)) <= _LARGEST
         return is_known and (self.axis is None or -len(self.sizes) <= self.axis < len(self.sizes))
 
-    def places(self, shape: tuple[int, ...]) -> Sequence[int]:
+    def places(self, shape: tuple[int, ...]) -> Array:
         """Return indices that differ while there are enough, the last first.
 
         A list of numbers from which tuples are made elsewhere has one number for each.
         """
-        if self.axis is not None:
-            return self._along_axis(shape)
+        found = np.zeros(shape, int)
         depth = self.depth or (shape[-1] if len(shape) > 1 else 1)
-        if not 0 < depth <= len(self.sizes):
-            return [0] * math.prod(shape)
-        found: list[int] = self._tuples(math.prod(shape) // depth, depth).reshape(-1).tolist()
+        if self.axis is not None and len(shape) == len(self.sizes):
+            np.moveaxis(found, self.axis, -1)[...] = _descending(shape[self.axis], self.limit)
+        elif self.axis is None and 0 < depth <= len(self.sizes):
+            sizes = self.sizes[:depth]
+            tuples = np.unravel_index(_descending(found.size // depth, math.prod(sizes)), sizes)
+            found = np.stack(tuples, axis=-1).reshape(shape)
         return found
 
-    def _tuples(self, count: int, depth: int) -> Array:
-        total = math.prod(self.sizes[:depth])
-        return np.stack(np.unravel_index((total - 1 - np.arange(count)) % total, self.sizes[:depth]), axis=-1)
 
-    def _along_axis(self, shape: tuple[int, ...]) -> Sequence[int]:
-        if len(shape) != len(self.sizes):
-            return [0] * math.prod(shape)
-        places = np.indices(shape)[self.axis or 0]
-        found: list[int] = ((self.limit - 1 - places) % self.limit).reshape(-1).tolist()
-        return found
+def _descending(count: int, below: int) -> Array:
+    """Return whole numbers in descending order, from the largest below a limit on, and again from there after 0."""
+    return (below - 1 - np.arange(count)) % below
 
 
 class _Blocks(NamedTuple):
