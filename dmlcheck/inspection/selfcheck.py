@@ -134,9 +134,8 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from unreached(where, tolerance.when, for_any)
     if spec.half is not None:
         yield from _desc_problems(spec, "half", None, spec.half.given)
-        names = conditions.free_names(spec.half.parts_where) if spec.half.parts_where else frozenset()
-        unknown = sorted(names - spec.fields.keys() - spec.let.keys())
-        yield from (f"half names {name}, which is not a field" for name in unknown)
+        if spec.half.parts_beyond is not None and "products" not in spec.let:
+            yield "half counts products, which `let` does not have"
         if spec.half.stored not in ("", "stored", PARTS):
             yield f"half is stored as {spec.half.stored}, which is not possible"
     for deviation in (*spec.known_deviations, *chain.from_iterable(spec.deviations_of.values())):

@@ -288,7 +288,10 @@ def _half_texts(half: Half) -> list[str]:
     """Return in words the values that DirectML keeps in FLOAT16."""
     when = f", with {' or '.join(half.given)}" if half.given else ""
     texts = [f"DirectML, FLOAT16{when}: it keeps in FLOAT16 {', '.join(half.values)} ({half.source})"]
-    return [*texts, f"where {half.parts_where}: parts of it, too"] if half.parts_where else texts
+    if half.parts_beyond is None:
+        return texts
+    many = f"with more than {half.parts_beyond} products"
+    return [*texts, f"DirectML, FLOAT16, {many}: it keeps parts of their sum in FLOAT16"]
 
 
 def limit_text(tolerance: Tolerance) -> str:

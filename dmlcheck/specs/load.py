@@ -251,7 +251,7 @@ def _undefined(raw: dict[str, Any], operator: str) -> Undefined:
 def _half(raw: dict[str, Any]) -> Half:
     given, stored = tuple(raw.get("given", ())), raw.get("stored", "")
     are = {name: bool(raw.get(name, False)) for name in ("has_narrow_functions", "has_one_cause")}
-    return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("parts_where"), **are)
+    return Half(tuple(raw["values"]), raw["source"], given, stored, raw.get("parts_beyond"), **are)
 
 
 def _measured(raw: dict[str, str]) -> Measured:

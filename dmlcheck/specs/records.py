@@ -238,15 +238,15 @@ class Half(NamedTuple):
     "" that only what is computed from them is, like a mean. `has_narrow_functions` says that functions are made of
     FLOAT16 operations, `has_one_cause` that their errors add up: conversions cut off toward 0, and each value is made
     of many before it. With fields in `given` it is so for descs that give one of them: other ones have no further
-    step. Where the expression `parts_where` holds, a sum is so long that parts of it are stored in any case: which
-    `terms` stand in one part is not known.
+    step. A sum of more than `parts_beyond` products, which the spec's `let` counts, is stored in parts in any
+    case: which `terms` stand in one part is not known.
     """
 
     values: tuple[str, ...]
     source: str
     given: tuple[str, ...] = ()
     stored: str = ""
-    parts_where: str | None = None
+    parts_beyond: int | None = None
     has_narrow_functions: bool = False
     has_one_cause: bool = False
 

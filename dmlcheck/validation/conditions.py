@@ -52,7 +52,7 @@ def half_of(desc: OperatorDesc) -> Half | None:
     half = desc.spec.half
     if half is None or desc.value_of(DATA_TYPE) != "FLOAT16":
         return None
-    if evaluate(half.parts_where, desc):
+    if half.parts_beyond is not None and (evaluate("products", desc) or 0) > half.parts_beyond:
         return half._replace(stored=TERMS)
     is_given = not half.given or any(desc.values.get(name) is not None for name in half.given)
     return half if is_given else None

@@ -199,7 +199,7 @@ OPERATOR = record(
                 source=TEXT,
                 given=items(TEXT),
                 stored={"enum": ["", "stored", "parts"]},
-                parts_where={"type": ["string", "null"]},
+                parts_beyond={"type": ["integer", "null"]},
                 has_narrow_functions={"type": "boolean"},
                 has_one_cause={"type": "boolean"},
             ),

@@ -68,7 +68,7 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_deviation(where="Axis == 0"), 'the known deviation "wrong" names Axis, which is not a field'),
         (lambda spec: spec._replace(half=Half(("it",), "a page", ("Bias",))), "half names Bias, which is not a field"),
         (lambda spec: spec._replace(half=Half(("it",), "a page", (), "all")), "half is stored as all, which is not"),
-        (lambda spec: spec._replace(half=Half(("it",), "a page", parts_where="k > 8")), "half names k, which is not"),
+        (lambda spec: spec._replace(half=Half(("it",), "a page", parts_beyond=8)), "half counts products, which `let`"),
         (with_deviation(until="1.x"), 'the known deviation "wrong": 1.x is no version'),
         (with_deviation(values="Input < 0"), 'the known deviation "wrong" names Input, which is not a field'),
         (with_deviation(gives="0"), 'the known deviation "wrong" says what DirectML gives, and not where'),

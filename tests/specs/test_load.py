@@ -174,10 +174,10 @@ def test_a_known_deviation_has_the_values_of_its_row(specs: Path) -> None:
 
 
 def test_a_spec_says_what_is_kept_in_float16(specs: Path) -> None:
-    half = "values: [the sum], stored: parts, given: [Axes], parts_where: k > 88, source: a page"
+    half = "values: [the sum], stored: parts, given: [Axes], parts_beyond: 88, source: a page"
     text = f"{SPEC}half: {{{half}, has_narrow_functions: true, has_one_cause: true}}\n"
     assert load.load_spec(write(specs, "HALF_FOR_TEST_LOAD", text)).half == Half(
-        ("the sum",), "a page", ("Axes",), "parts", "k > 88", True, True
+        ("the sum",), "a page", ("Axes",), "parts", 88, True, True
     )
     assert load.load_spec(write(specs, "NO_HALF_FOR_TEST_LOAD")).half is None
 
