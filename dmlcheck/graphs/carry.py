@@ -254,14 +254,14 @@ def _place(output: TensorBounds, x: Ball, axes: Sequence[int]) -> None:
 
 
 def _are_apart(low: Array, high: Array) -> Array:
-    """Return a mask of the intervals of each row that meet no other one."""
+    """Return a mask of the intervals of each row that meet no other one; none is apart in a row with NaN."""
     order = np.argsort(low, axis=1)
     low, high = (np.take_along_axis(each, order, axis=1) for each in (low, high))
     is_gap = np.maximum.accumulate(high, axis=1)[:, :-1] < low[:, 1:]
     is_gap = np.pad(is_gap, ((0, 0), (1, 1)), constant_values=True)  # nothing comes before the first, or after the last
     found = np.empty(order.shape, bool)
     np.put_along_axis(found, order, is_gap[:, :-1] & is_gap[:, 1:], axis=1)
-    return found
+    return found & ~np.isnan(low).any(axis=1, keepdims=True)
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:

@@ -397,6 +397,12 @@ def test_a_place_that_errors_cannot_change_is_exact(operator: str, radius: float
     assert bound_of(node, a=x) == certain
 
 
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+def test_no_place_is_exact_where_there_is_nan(operator: str) -> None:
+    node = node_of(operator, [np.zeros((2, 3), np.float16)], TensorRef("INT64", (2,)), axis=1, keepdims=0)
+    assert bound_of(node, a=float16([1, np.nan, 3, 1, 2, 3], 0.1)) == [False, True]
+
+
 @pytest.mark.parametrize(
     ("is_largest", "radius", "certain"),
     [(1, 0.1, [True, False, False]), (0, 0.1, [True, False, False]), (1, 0.04, [True, True, True])],
