@@ -151,7 +151,7 @@ class Adapted(Implementation):
         return self if other is None else adapted(other())
 
     def close(self) -> None:
-        """End everything that the object has started, if it has a method for that; a failure of it is told."""
+        """End everything that the object has started, if it has a method for that; a failure is logged."""
         ending = getattr(self.given, "close", None)
         try:
             if ending is not None:

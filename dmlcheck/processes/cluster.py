@@ -31,7 +31,7 @@ _EACH = 2  # calls of a thread: one runs, and the next is there when it ends
 _HELD = 50  # answers that are kept for each of these until the next in order is there
 _MOMENT = 0.5  # seconds
 _RECENT = 1.0  # seconds in which the scheduler is asked for the number of threads once
-_DESERTED = 60.0  # seconds after which dask has started no worker again
+_DESERTED = 60.0  # seconds without a worker, after which dask will start none
 _WAIT = 10.0  # seconds for a scheduler to answer, and for a worker to be there
 _MOST_SAID = 300  # characters of a message of dask
 

@@ -354,6 +354,7 @@ def _twice(shape: tuple[int, ...]) -> Sequence[int]:
     return [1] * (count - 2) + [2] * min(count, 2)
 
 
+# Operators with an input that says which elements of a tensor are updated.
 _OF_UPDATES = {("ScatterND", 1), ("ScatterElements", 1), ("Scatter", 1)}
 
 
