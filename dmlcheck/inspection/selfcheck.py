@@ -36,7 +36,17 @@ from dmlcheck.reference.rows import (
 from dmlcheck.specs.about import AboutOperator, has_about, load_about, older_operator
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL, parse_version, short_operator
-from dmlcheck.specs.records import DATA_TYPE, PARTS, Constraint, Deviation, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import (
+    DATA_TYPE,
+    NAMED,
+    PARTS,
+    Constraint,
+    Deviation,
+    Field,
+    OperatorSpec,
+    SupportTable,
+    Tolerance,
+)
 from dmlcheck.validation import conditions, constraint_words, validate
 from dmlcheck.validation.support_tables import heading_at
 from dmlcheck.values.number_formats import FORMATS
@@ -136,7 +146,7 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _desc_problems(spec, "half", None, spec.half.given)
         if spec.half.parts_beyond is not None and "products" not in spec.let:
             yield "half counts products, which `let` does not have"
-        if spec.half.stored not in ("", "stored", PARTS):
+        if spec.half.stored not in ("", "stored", PARTS, NAMED):
             yield f"half is stored as {spec.half.stored}, which is not possible"
     for deviation in (*spec.known_deviations, *chain.from_iterable(spec.deviations_of.values())):
         yield from _deviation_problems(spec, deviation)

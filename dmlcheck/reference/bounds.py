@@ -23,7 +23,7 @@ from dmlcheck.reference.results import Alternatives, union, ways_of
 from dmlcheck.reference.rows import ELEMENTS, VARIANCE, WINOGRAD
 from dmlcheck.reference.tiling.plan import tiles_of
 from dmlcheck.reference.tiling.request import Tile, parts_of
-from dmlcheck.specs.records import OUTPUT
+from dmlcheck.specs.records import NAMED, OUTPUT
 from dmlcheck.validation.conditions import half_of
 from dmlcheck.validation.deviations import of_peer
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -238,7 +238,7 @@ def arithmetic_of(desc: OperatorDesc, precision: Precision, *, is_likely: bool =
     if half is None:
         return found
     own = {name: getattr(half, name) for name in ("stored", "has_narrow_functions", "has_one_cause")}
-    return _stored_in_halves(found)._replace(**own)
+    return (found if half.stored == NAMED else _stored_in_halves(found))._replace(**own)
 
 
 def _stored_in_halves(arithmetic: Arithmetic) -> Arithmetic:

@@ -151,6 +151,46 @@ def test_parts_of_a_long_sum_are_in_float16(
     assert result_of(case, giving(given, is_directml=is_directml)).outcome == outcome
 
 
+ROI_GRADIENT = {
+    "InputGradientTensor": tensor(2, 1, 1, 1),
+    "ROITensor": tensor(2, 4),
+    "BatchIndicesTensor": {"DataType": "UINT32", "Sizes": [2]},
+    "OutputGradientTensor": tensor(1, 1, 3, 3),
+    "ReductionFunction": "AVERAGE",
+    "SpatialScaleX": 1,
+    "SpatialScaleY": 1,
+    "InputPixelOffset": 0,
+    "OutputPixelOffset": 0,
+    "MinimumSamplesPerOutput": 3,
+    "MaximumSamplesPerOutput": 3,
+    "AlignRegionsToCorners": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_directml", "given", "outcome"),
+    [
+        ("NEAREST_NEIGHBOR", True, 0.187255859375, "passed"),
+        ("NEAREST_NEIGHBOR", False, 0.187255859375, "failed"),
+        ("NEAREST_NEIGHBOR", True, 0.1796875, "failed"),
+        ("LINEAR", True, 0.187255859375, "failed"),
+        ("LINEAR", True, 0.1875, "passed"),
+    ],
+)
+def test_the_gradient_of_a_nearest_sample_is_in_float16(
+    mode: str, is_directml: bool, given: float, outcome: str
+) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on lavapipe 25.0, 2026-11-30: 9 * half(1/9) - 9 * half(0.8125/9)."""
+    inputs = {
+        "InputGradientTensor": [[[[1]]], [[[-0.8125]]]],
+        "ROITensor": [[1, 1, 1, 1], [1, 1, 1, 1]],
+        "BatchIndicesTensor": [0, 0],
+    }
+    case = case_of("ROI_ALIGN_GRAD", ROI_GRADIENT | {"InterpolationMode": mode}, inputs)
+    implementation = giving([0, 0, 0, 0, given, 0, 0, 0, 0], is_directml=is_directml)
+    assert result_of(case, implementation).outcome == outcome
+
+
 # ---- scaled integers
 
 SCALED = [

@@ -32,9 +32,10 @@ class Arithmetic(NamedTuple):
     that the errors of the operands are correlated, so that in a sum they add up. Sums are `computed_in` FLOAT32 where
     only their results are rounded to the type, and so are functions unless the arithmetic `has_narrow_functions`. A sum
     is then `stored` before the next operation, and may overflow there, or `parts` of it are, of unknown `terms`, or "".
-    `errors` has how far functions may be from the right results, by their names, where an implementation is known to be
-    less accurate than the formula. An arithmetic that `is_exact` rounds nothing. With `has_overflows`, nothing bounds
-    what follows from infinity, NaN, or a number that is beyond the type on the way.
+    Where values are `named`, they alone are in FLOAT16. `errors` has how far functions may be from the right results,
+    by their names, where an implementation is known to be less accurate than the formula. An arithmetic that `is_exact`
+    rounds nothing. With `has_overflows`, nothing bounds what follows from infinity, NaN, or a number that is beyond the
+    type on the way.
     """
 
     data_type: str = "FLOAT32"

@@ -22,7 +22,16 @@ from dmlcheck.reference.ball.ball import (
 )
 from dmlcheck.reference.ball.elementwise import elementary
 from dmlcheck.reference.ball.errors import Arithmetic, Array, summing_error
-from dmlcheck.reference.ball.operands import hull, of_array, radius, raw, unmoved, where, with_roundings_of
+from dmlcheck.reference.ball.operands import (
+    hull,
+    kept_in_half,
+    of_array,
+    radius,
+    raw,
+    unmoved,
+    where,
+    with_roundings_of,
+)
 from dmlcheck.reference.ball.reductions import plus_start, total, total_of_parts, total_of_shared
 from dmlcheck.reference.ball.sums_of_products import product, product_of_parts, sum_of_products
 
@@ -35,6 +44,7 @@ __all__ = [
     "as_condition",
     "elementary",
     "hull",
+    "kept_in_half",
     "of_array",
     "plus_start",
     "product",

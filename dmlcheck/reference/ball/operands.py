@@ -11,6 +11,8 @@ import numpy as np
 from dmlcheck.reference.ball import errors as of
 from dmlcheck.reference.ball.ball import FLOAT32, Ball, Condition, as_condition
 from dmlcheck.reference.ball.errors import Arithmetic, Array
+from dmlcheck.specs.records import NAMED
+from dmlcheck.values.number_formats import FORMATS
 
 
 def raw(x: Any) -> Array:
@@ -41,6 +43,17 @@ def unmoved(x: Ball) -> Ball:
 
 
 LEAST = 5e-324  # the radius of a number that is not exact, but has no error to carry
+
+
+def kept_in_half(x: Any) -> Any:
+    """Return numbers that DirectML keeps in FLOAT16, with the error of that; as they are for other implementations."""
+    if not isinstance(x, Ball) or x.arithmetic.stored != NAMED:
+        return x
+    value, half = raw(x), FORMATS["FLOAT16"]
+    size = np.abs(value) + x.radius
+    error = np.where(size < 2.0**half.least_exponent, size, 2 * half.unit_roundoff * size)  # denormals may be flushed
+    error = np.where(size > half.largest, np.inf, error)
+    return Ball.result(value, x.radius + error, x.arithmetic, x.terms)
 
 
 def operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list[Array | None]]:

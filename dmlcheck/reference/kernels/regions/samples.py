@@ -14,7 +14,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.data_types import beginning
 from dmlcheck.reference.arrays.places import Places, numbers_of
-from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
+from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, kept_in_half, radius, raw
 from dmlcheck.reference.functions.interpolation import (
     Rounding,
     Share,
@@ -297,7 +297,9 @@ def gradient_of_samples(
     beyond, unclear = limits(at, sizes, sampling)
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.reduction_function == "AVERAGE":
-        return PartlyUndefined(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
+        share = given / math.prod(counts)
+        share = share if sampling.interpolation_mode == "LINEAR" else kept_in_half(share)
+        return PartlyUndefined(np.where(beyond, 0.0, share), unclear)
     inside = samples_at(image, at, sampling, is_single=False)
     samples = without_alternatives(bounded(inside, at, image.shape[1:], _is_beyond, np.nan))
     chosen = _which_is_largest(samples.value, counts)
