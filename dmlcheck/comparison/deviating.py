@@ -360,7 +360,7 @@ def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:
         **given,
         SCALED: first if scaling is None or first is None else first * scaling[0] + np.float32(scaling[1]),
         ACTUAL: _wide(judged.actual[name]),
-        EXPECTED: expected,
+        EXPECTED: _wide(expected),
         FINITE: np.bool_(all(np.isfinite(array).all() for array in given.values())),
         OUTPUT: name,
         LOWEST: (np.finfo if expected.dtype.kind == "f" else np.iinfo)(expected.dtype).min,
