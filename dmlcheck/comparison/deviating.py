@@ -338,9 +338,15 @@ def _value(expression: str | None, names: Mapping[str, Any], shape: tuple[int, .
         return None
     try:
         found = np.asarray(function(*(names[each] for each in free)))
-        return found if shape is None else np.broadcast_to(found, shape)
+        return found if shape is None else np.broadcast_to(_with_dimensions(found, len(shape)), shape)
     except (IndexError, TypeError, ValueError):
         return None
+
+
+def _with_dimensions(x: Array, most: int) -> Array:
+    """Return an array without the leading dimensions of size 1 that are more than `most` dimensions."""
+    more = max(x.ndim - most, 0)
+    return x if any(size != 1 for size in x.shape[:more]) else x.reshape(x.shape[more:])
 
 
 def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:

@@ -184,8 +184,9 @@ def outcome(operator: str, fields: dict[str, Any], tensors: dict[str, tuple[str,
         (0, [2**30, -(2**30), 100], [-128, -128, 127], "failed"),
     ],
 )
+@pytest.mark.parametrize("dimensions", [3, 4])  # of the zero point; the output has three
 def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
-    zero_point: int, bias: list[int], given: list[int], expected: str
+    zero_point: int, bias: list[int], given: list[int], expected: str, dimensions: int
 ) -> None:
     one = ("FLOAT32", [[[1.0]]])
     tensors = {
@@ -194,8 +195,8 @@ def test_a_quotient_beyond_int32_wraps_with_a_zero_point(
         "FilterTensor": ("INT8", [[[0]]] * 3),
         "FilterScaleTensor": ("FLOAT32", [[[2.0]]]),
         "BiasTensor": ("INT32", [[[each] for each in bias]]),
-        "OutputScaleTensor": one,
-        "OutputZeroPointTensor": ("INT8", [[[zero_point]]]),
+        "OutputScaleTensor": ("FLOAT32", np.full([1] * dimensions, 1.0).tolist()),
+        "OutputZeroPointTensor": ("INT8", np.full([1] * dimensions, zero_point).tolist()),
         "OutputTensor": ("INT8", [[[0]] * 3]),
     }
     fields = {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "GroupCount": 1}
