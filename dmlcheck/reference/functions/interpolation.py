@@ -253,10 +253,14 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
     if not isinstance(found, Ball) or elements.dtype.kind != "f":
         return found
     sizes, is_mixed = np.abs(elements.astype(np.float64)), reduce(np.logical_or.outer, [way.part != 0 for way in near])
+    moved = np.zeros(())  # the sizes of parts of differences that are added to the first element
     for axis, way in enumerate(near):
+        part = with_ones_after(way.part, sizes.ndim - axis - 1)
+        moved = np.take(sizes, way.low, axis) * part + (mixed(moved, way, axis) if moved.ndim else moved)
         sizes = mixed(sizes, way, axis)
     most = 2 * reduce(_largest_beside, enumerate(near), np.abs(elements.astype(np.float64)))  # of a difference
-    own = np.where(is_mixed, _ROUNDINGS * found.arithmetic.unit_roundoff * sizes, 0.0)
+    roundings = _ROUNDINGS * sizes + _OF_DIFFERENCES * moved
+    own = np.where(is_mixed, found.arithmetic.unit_roundoff * roundings, 0.0)
     error = radius(found) + unbounded(most, own, found.arithmetic)
     return Ball.result(raw(found), error, found.arithmetic, found.terms)
 
@@ -267,7 +271,8 @@ def _largest_beside(sizes: Array, along: tuple[int, Between]) -> Array:
     return found
 
 
-_ROUNDINGS = 8  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
+_ROUNDINGS = 6  # u times the weighted average of absolute values; 4.8 is the largest error that was measured
+_OF_DIFFERENCES = 2  # u times a part of a difference: it is rounded, and then its product with the part
 
 
 def seen_in_averages(marked: Array, near: Sequence[Sequence[Between]], channels: int) -> Seen:

@@ -217,6 +217,18 @@ def test_averages_of_two_axes_are_right_in_any_order(seed: int) -> None:
     assert refused(found.reshape(-1) * np.float32(1 + 2.0**-18), given).mean() > 0.5
 
 
+def test_an_average_may_be_a_part_of_a_difference_that_cancels() -> None:
+    """ROI_ALIGN1 of DirectML 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30: 32 ULP off between 17 and 0."""
+    x, part = np.array([17.1, 0], np.float32), np.arange(64, dtype=np.float32) / 64
+    offsets = {"InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
+    given = bound(*described("RESAMPLE1", x, (64,), InterpolationMode="LINEAR", Scales=[64], **offsets))
+    found = x[0] + (x[1] - x[0]) * part
+    assert found.dtype == np.float32
+    assert np.abs(found - given.value).max() > 4e-7
+    assert not refused(found, given).any()
+    assert refused(found - np.float32(4e-6), given)[-8:].all()
+
+
 def test_a_place_beside_an_element_may_be_on_its_other_side() -> None:
     # (3 - 0) / 1.5 is 2, or a little less: between 1 and 2, where the slope is another
     fields = {"InterpolationMode": "LINEAR", "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
