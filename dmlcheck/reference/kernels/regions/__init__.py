@@ -15,13 +15,14 @@ from dmlcheck.reference.functions.interpolation import Sums, computed, is_any_lo
 from dmlcheck.reference.kernels.regions.samples import (
     ONE,
     Counts,
+    OfEach,
     Sampling,
     bounded,
-    certain_counts,
     gradient_of_samples,
     has_part,
     is_in,
-    limits,
+    marked_corners,
+    measured_shares,
     places_of_samples,
     readings,
     reduced,
@@ -31,10 +32,9 @@ from dmlcheck.reference.kernels.regions.samples import (
     samples_at,
     shares_of_ends,
     slopes_of,
-    undefined_corners,
 )
 from dmlcheck.reference.kernels.regions.tiles import crops, gradients
-from dmlcheck.reference.results import Alternatives, AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
 from dmlcheck.reference.rows import Kernel, Spread, same_parameters
 
 # ---- samples of regions
@@ -104,19 +104,19 @@ def roi_align_grad(
     """OutputGradient is the sum of the gradient of each sample of ROI_ALIGN1 times the element's weight in the sample.
 
     For AVERAGE, the gradient of a sample is InputGradient / number of samples. For MAX, the largest sample has all of
-    InputGradient. Samples more than one element beyond an edge contribute nothing.
+    InputGradient. Samples outside contribute nothing, and are 0 to MAX.
 
     OutputROIGradient, for AVERAGE, LINEAR and one sample, is the sum of g * (1 - t) for x1 and g * t for x2. Here
     g = InputGradient * dv/dx * SpatialScaleX, v is the sample's value and t = (s - OutputPixelOffset) / width. With
     AlignRegionsToCorners the divisor is width - 1. The y axis is treated alike.
+
+    Other samples are as DirectML has them. The image's width is in place of SpatialScaleX, and t is the number of the
+    element by that of all samples.
     """
-    tensors, ways = (input, input_gradient, roi, batch_indices.ravel()), sampling.with_offsets_exchanged()
-    if output_gradient is not None:
-        found = [gradient_of_image(way, *tensors, output_gradient.sizes, places) for way in ways]
-    else:
-        found = [gradient_of_regions(way, *tensors, places) for way in ways]
-    name = "output_roi_gradient" if output_gradient is None else "output_gradient"
-    return {name: found[0] if len(found) == 1 else Alternatives(tuple(found))}
+    tensors = (input, input_gradient, roi, batch_indices.ravel())
+    if output_gradient is None:
+        return {"output_roi_gradient": gradient_of_regions(sampling, *tensors, places)}
+    return {"output_gradient": gradient_of_image(sampling, *tensors, output_gradient.sizes, places)}
 
 
 def gradient_of_image(
@@ -127,65 +127,77 @@ def gradient_of_image(
     batch_indices: Any,
     sizes: Sequence[int],
     places: Places,
-) -> PartlyUndefined:
+) -> Any:
     """Return the gradient of some channels, rows and columns of an image, from all of its regions."""
     image, channels, *tile = places
     total = Sums(np.zeros([*map(len, places[1:])]), np.zeros((), bool))
-    counts = certain_counts(roi, gradient.shape[2:], sampling)
-    if None in counts:
+    counts = sample_counts(roi, gradient.shape[2:], sampling)
+    known = [own for own in counts if own is not None]
+    if len(known) < len(counts):
         return all_undefined([*map(len, places)])
+    is_measured = np.full(total.value.shape, any(own.is_measured for own in known))
     own = None if input is None else input[image.start, channels.start : channels.stop]
     numbers = np.flatnonzero(batch_indices == image.start).tolist()
-    for number, corners, of_each in zip(numbers, roi, filter(None, counts), strict=True):
+    for number, corners, of_each in zip(numbers, roi, known, strict=True):
         given = gradient[number, channels.start : channels.stop]
-        found = gradient_of_crop(sampling, own, given, corners, of_each, sizes[2:], tile)
-        total = total if found is None else total.and_(found)
-    return total.rounded()
+        found = gradient_of_crop(sampling, own, given, corners, of_each.counts, sizes[2:], tile)
+        if found is not None:
+            total, is_measured = total.and_(found[0]), is_measured | found[1]
+    return AsMeasured(total.rounded(), is_measured)
 
 
 def gradient_of_crop(
     sampling: Sampling, image: Any, gradient: Any, corners: Any, counts: Counts, sizes: Sequence[int], tile: Places
-) -> Sums | None:
-    """Return a region's part of the gradient of some rows and columns; None if none of its samples is next to them."""
+) -> tuple[Sums, Any] | None:
+    """Return a region's part of the gradient of some rows and columns, and a mask of what was only measured.
+
+    None if none of its samples is next to them.
+    """
     at = places_of_samples(corners, [*map(range, gradient.shape[1:])], gradient.shape[1:], counts, sampling)
     near = list(map(partial(shares, rounding=rounding_of(sampling)), at, sizes, (part.start for part in tile)))
     if not all(map(is_in, near, tile)):
         return None
     samples = gradient_of_samples(computed(gradient, at), at, image, counts, sampling, sizes)
     found = spread(samples.value, [None, *near], [len(gradient), *map(len, tile)])
-    is_undefined = has_part(samples.where, at, tile, sizes, sampling) | is_any_lost(at)
-    return found._replace(is_undefined=found.is_undefined | is_undefined)
+    is_undefined, is_measured = (has_part(marks, at, tile, sizes, sampling) for marks in samples[1:])
+    return found._replace(is_undefined=found.is_undefined | is_undefined | is_any_lost(at)), is_measured
 
 
 def gradient_of_regions(
     sampling: Sampling, input: Any, gradient: Any, roi: Any, batch_indices: Any, places: Places
 ) -> Any:
-    """Return the gradients of some regions; they are defined for averages of one linear sample."""
-    numbers, is_known = places[-2], (sampling.interpolation_mode, sampling.reduction_function) == ("LINEAR", "AVERAGE")
-    counts = certain_counts(roi, gradient.shape[2:], sampling)
-    found = [
-        gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners)
-        if is_known and of_each == ONE
-        else all_undefined((4,))
-        for number, corners, of_each in zip(numbers, roi, counts, strict=True)
-    ]
-    return stacked(found)
+    """Return the gradients of some regions."""
+    numbers, counts = places[-2], sample_counts(roi, gradient.shape[2:], sampling)
+    return stacked(
+        [
+            all_undefined((4,))
+            if of_each is None
+            else gradient_of_region(sampling, input[batch_indices[number]], gradient[number], corners, of_each)
+            for number, corners, of_each in zip(numbers, roi, counts, strict=True)
+        ]
+    )
 
 
-def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any) -> PartlyUndefined:
-    """Return the sums of InputGradient times the slopes of the samples, times how far each moves with a corner.
+def gradient_of_region(sampling: Sampling, image: Any, gradient: Any, corners: Any, of_each: OfEach) -> Any:
+    """Return the sums of the samples' gradients times their slopes, times how far each moves with a corner.
 
     The slopes are 0 beyond the edges.
     """
-    at = places_of_samples(corners, [*map(range, gradient.shape[1:])], gradient.shape[1:], ONE, sampling)
-    beyond, _ = limits(at, image.shape[1:], sampling)
-    g = np.where(beyond, 0.0, computed(gradient, at))
+    sizes, counts = gradient.shape[1:], of_each.counts
+    kind = (sampling.interpolation_mode, sampling.reduction_function, counts)
+    is_derivative = kind == ("LINEAR", "AVERAGE", ONE) and not of_each.is_measured
+    factors = sampling.scales if is_derivative else [n - sampling.align_regions_to_corners for n in image.shape[1:]]
+    at = places_of_samples(corners, [*map(range, sizes)], sizes, counts, sampling)
+    samples = gradient_of_samples(computed(gradient, at), at, image, counts, sampling, image.shape[1:])
     results: list[Any] = [None] * 4
     for axis, slopes in enumerate(slopes_of(image, at)):
-        moved, t = g * slopes * sampling.scales[axis], shares_of_ends(axis, gradient.shape[1 + axis], sampling)
+        moved, own = slopes * factors[axis] * samples.value, (axis, sizes[axis])
+        t = shares_of_ends(*own, sampling) if is_derivative else measured_shares(*own, counts[axis], sampling)
         results[1 - axis] = total_together(moved * (1 - t), (0, 1, 2))
         results[3 - axis] = total_together(moved * t, (0, 1, 2))
-    return PartlyUndefined(np.stack(results), undefined_corners(image, gradient, at, sampling))
+    is_undefined, is_measured = marked_corners(image, gradient, at, sampling)
+    found = AsMeasured(np.stack(results), is_measured | (not is_derivative) | np.any(samples.is_measured))
+    return PartlyUndefined(found, is_undefined | np.any(samples.is_undefined))
 
 
 KERNELS: dict[str, Kernel] = {

@@ -55,12 +55,6 @@ class Sampling(NamedTuple):
         """The scales of height and width."""
         return self.spatial_scale_y, self.spatial_scale_x
 
-    def with_offsets_exchanged(self) -> list[Sampling]:
-        """Return the fields, and those with the two pixel offsets exchanged if they differ."""
-        before, after = self.input_pixel_offset, self.output_pixel_offset
-        other = self._replace(input_pixel_offset=after, output_pixel_offset=before)
-        return [self] if bool(raw(before) == raw(after)) else [self, other]
-
 
 def sampling_of(fields: Mapping[str, Any]) -> Sampling:
     """Return the fields of a desc about sampling; ROI_ALIGN has not all of them."""
@@ -104,12 +98,6 @@ def sample_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> lis
         is_measured = any(is_open) or (sampling.align_regions_to_corners and 1 in map(operator.mul, counts, sizes))
         found.append(OfEach(counts, is_measured) if is_finite and 0 not in counts else None)
     return found
-
-
-def certain_counts(corners: Any, sizes: Sequence[int], sampling: Sampling) -> list[Counts | None]:
-    """Return the numbers of samples as `sample_counts` does; None also where they were only measured of crops."""
-    found = sample_counts(corners, sizes, sampling)
-    return [None if own is None or own.is_measured else own.counts for own in found]
 
 
 _NUMBERS = ("spatial_scale_y", "spatial_scale_x", "input_pixel_offset", "output_pixel_offset")
@@ -186,10 +174,14 @@ def readings(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> lis
     They differ on a place that is exactly one element beyond an edge. With AlignRegionsToCorners, all places beyond an
     edge are outside.
     """
-    if sampling.align_regions_to_corners:
-        return [_is_off]
+    own = outside_of(sampling)
     is_at_end = any(np.any((raw(x) == -1) | (raw(x) == size)) for x, size in zip(at, sizes, strict=True))
-    return [_is_at_least_one_beyond, _is_beyond] if is_at_end else [_is_at_least_one_beyond]
+    return [own, _is_beyond] if is_at_end and own is not _is_off else [own]
+
+
+def outside_of(sampling: Sampling) -> Outside:
+    """Return the reading of what is outside that DirectML has."""
+    return _is_off if sampling.align_regions_to_corners else _is_at_least_one_beyond
 
 
 def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, *, is_single: bool) -> PartlyUndefined:
@@ -238,10 +230,11 @@ def largest(samples: Any, data_type: str) -> Any:
 
 
 def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
-    """Return masks of the samples more than one element beyond an edge, and of those on which readings differ."""
-    beyond = _crossed(*map(_is_beyond, at, sizes))
+    """Return masks of the samples that are outside, and of those on which readings differ."""
     unclear = _crossed(*map(partial(_is_unclear, sampling=sampling), at, sizes))
-    return beyond, unclear if sampling.align_regions_to_corners else unclear & ~certain(beyond)
+    if not sampling.align_regions_to_corners:
+        unclear = unclear & ~certain(_crossed(*map(_is_beyond, at, sizes)))
+    return _crossed(*map(outside_of(sampling), at, sizes)), unclear
 
 
 def _crossed(rows: Any, columns: Any) -> Any:
@@ -286,40 +279,77 @@ def certain(condition: Any) -> Any:
 # ---- gradients
 
 
+class GradientOfSamples(NamedTuple):
+    """The gradient of each sample, and masks of those that are undefined, and of those that were only measured."""
+
+    value: Any
+    is_undefined: Any
+    is_measured: Any
+
+
 def gradient_of_samples(
     gradient: Any, at: Sequence[Any], image: Any, counts: Counts, sampling: Sampling, sizes: Sequence[int]
-) -> PartlyUndefined:
+) -> GradientOfSamples:
     """Return the gradient of each sample: its part of an average, or all of a maximum for the largest sample.
 
-    It is 0 for samples beyond the limit. It is undefined where readings differ; for MAX also for equal samples, and if
-    the readings differ for any sample of the element.
+    It is 0 for samples outside, which are 0 to a maximum. It was measured where readings differ; for MAX also for equal
+    samples, NaN and samples outside, and if the readings differ for any sample of the element.
     """
     beyond, unclear = limits(at, sizes, sampling)
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
+    if sampling.interpolation_mode == "LINEAR":
+        given = parted_beyond(given, at, sizes)
     if sampling.reduction_function == "AVERAGE":
-        share = given / math.prod(counts)
+        share = given if counts == ONE else given / math.prod(counts)
         share = share if sampling.interpolation_mode == "LINEAR" else kept_in_half(share)
-        return PartlyUndefined(np.where(beyond, 0.0, share), unclear)
+        return GradientOfSamples(np.where(beyond, 0.0, share), np.zeros((), bool), unclear)
     inside = samples_at(image, at, sampling, is_single=False)
-    samples = without_alternatives(bounded(inside, at, image.shape[1:], _is_beyond, np.nan))
-    chosen = _which_is_largest(samples.value, counts)
-    is_undefined = _in_each(np.any, samples.where | unclear | possible(beyond), given.shape, counts) | chosen.where
+    samples = without_alternatives(bounded(inside, at, sizes, outside_of(sampling), 0.0))
+    chosen = _which_is_largest(samples.value, counts, float(beginning(image.dtype.name.upper())))
+    is_open = samples.where | ((radius(chosen.value) > 0) & ~np.isfinite(raw(given)))
+    marks = is_open, unclear | possible(beyond) | chosen.where
+    is_undefined, is_measured = (_in_each(np.any, each, given.shape, counts) for each in marks)
     is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)
-    return PartlyUndefined(np.where(is_none, 0.0, given * chosen.value), is_undefined)
+    return GradientOfSamples(np.where(is_none, 0.0, given * chosen.value), is_undefined, is_measured)
 
 
-def _which_is_largest(samples: Any, counts: Counts) -> PartlyUndefined:
+def parted_beyond(gradient: Any, at: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Return gradients with the roundings of two parts beyond an edge, whose element is both neighbours of a place."""
+    if not isinstance(gradient, Ball):
+        return gradient
+    value, is_off = raw(gradient), possible(_crossed(*map(_is_off, at, sizes)))
+    error = np.where(is_off, 4 * gradient.arithmetic.unit_roundoff * np.abs(value), 0.0)  # of two weights and products
+    return Ball.result(value, gradient.radius + error, gradient.arithmetic, gradient.terms)
+
+
+def _which_is_largest(samples: Any, counts: Counts, beginning: float) -> AsMeasured:
     """Return 1 for the largest sample of each element and 0 for others, as balls where errors leave that in doubt.
 
-    It is undefined for elements with equal largest samples, or with NaN.
+    Of equal samples it is the first, NaN is left out, and no sample is as small as the `beginning`: all measured.
     """
-    value = raw(samples)
+    is_nan = np.isnan(raw(samples))
+    value = np.where(is_nan, -np.inf, raw(samples))
     error = np.where(np.isfinite(value), radius(samples), 0.0)  # infinity is exact
-    may_be = value + error >= _in_each(np.max, value - error, value.shape, counts)
-    is_sure = may_be & (_in_each(np.sum, may_be, value.shape, counts) == 1)
-    is_equal = value == _in_each(np.max, value, value.shape, counts)
+    in_each = partial(_in_each, sizes=value.shape, counts=counts)
+    most = in_each(np.max, value - error)
+    may_be = (value + error >= most) & (value + error > beginning)
+    is_equal = may_be & (value == in_each(np.max, value))
+    is_exact = in_each(np.all, ~may_be | (is_equal & (error == 0)))
+    may_be = np.where(is_exact, _first_of_each(may_be, counts), may_be)
+    is_sure = may_be & (in_each(np.sum, may_be) == 1)
     chosen = hull(*(partial(computed, marks, [samples]) for marks in (is_sure, may_be)))
-    return PartlyUndefined(chosen, _in_each(np.sum, is_equal, value.shape, counts) != 1)
+    return AsMeasured(chosen, is_nan | (in_each(np.sum, is_equal) != 1))
+
+
+def _first_of_each(marks: Array, counts: Counts) -> Array:
+    """Return a mask of the first marked sample of each element, row by row."""
+    channels, height, width = marks.shape
+    sizes = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
+    of_each = marks.reshape(sizes).swapaxes(2, 3)
+    flat = of_each.reshape(*of_each.shape[:3], -1)
+    first = flat & (np.cumsum(flat, axis=-1) == 1)
+    found: Array = first.reshape(of_each.shape).swapaxes(2, 3).reshape(marks.shape)
+    return found
 
 
 def _in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Counts) -> Array:
@@ -359,6 +389,14 @@ def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
     return share[:, None] if axis == 0 else share
 
 
+def measured_shares(axis: int, count: int, of_each: int, sampling: Sampling) -> Array:
+    """Return the shares of ends that DirectML takes: the number of an element by that of all samples along an axis."""
+    samples = count * of_each - sampling.align_regions_to_corners
+    numbers = np.repeat(np.arange(count), of_each)
+    share = numbers / samples if samples else np.full(numbers.shape, 0.5)
+    return share[:, None] if axis == 0 else share
+
+
 def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
     """Return the slopes of an image along height and width, at places between its elements."""
     sides = [ways[0][:2] for ways in map(neighbours, at, image.shape[1:])]
@@ -371,21 +409,24 @@ def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
     return along_height, (1 - down) * (top_right - top_left) + down * (bottom_right - bottom_left)
 
 
-def kinks(x: Any, size: int) -> Array:
-    """Return a mask of the places that are, or may be, at an element, where the slope changes."""
-    found: Array = possible(np.floor(x) == np.ceil(x)) & (size > 1)
-    return found
+def kinks(x: Any, size: int) -> Any:
+    """Return a mask of the places at an element, where the slope changes, as a condition."""
+    return (np.floor(x) == np.ceil(x)) & (size > 1)
 
 
-def undefined_corners(image: Array, gradient: Array, at: Sequence[Any], sampling: Sampling) -> Array:
-    """Return a mask of the gradients of a region's corners that are undefined.
+def marked_corners(image: Array, gradient: Array, at: Sequence[Any], sampling: Sampling) -> tuple[Array, Array]:
+    """Return masks of the gradients of a region's corners that are undefined, and of those that were only measured.
 
     The slopes of an image differ on both sides of an element, and readings beyond an edge.
     """
-    beyond, unclear = limits(at, image.shape[1:], sampling)
+    _, unclear = limits(at, image.shape[1:], sampling)
+    beyond = certain(_crossed(*map(_is_beyond, at, image.shape[1:])))
     is_finite = np.isfinite(image).all() and np.isfinite(gradient).all()
-    marks = np.full(4, unclear.any() or is_any_lost(at) or not is_finite)
+    is_undefined = np.full(4, is_any_lost(at) or not is_finite)
+    is_measured = np.full(4, bool(np.any(unclear)))
     for axis, (x, size) in enumerate(zip(at, image.shape[1:], strict=True)):
-        is_kink = np.expand_dims(kinks(x, size), 1 - axis) & ~certain(beyond)
-        marks[1 - axis :: 2] |= is_kink.any()
-    return marks
+        at_element = kinks(x, size)
+        inside = ~beyond.all(axis=1 - axis)
+        is_measured[1 - axis :: 2] |= (certain(at_element) & inside).any()
+        is_undefined[1 - axis :: 2] |= (possible(at_element) & ~certain(at_element) & inside).any()
+    return is_undefined, is_measured

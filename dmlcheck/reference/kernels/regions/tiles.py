@@ -33,17 +33,16 @@ def crops(given: Given) -> Cut:
 def gradients(given: Given) -> EachOutput:
     """Return the tiles of the gradient of images, parts of one of them, and the tiles of the gradient of regions."""
     tensors, shape = dict.fromkeys(AS_IS, WHOLE), given["input_gradient"].shape
-    of_region = math.prod(shape[1:]) / 4  # samples for each coordinate
+    samples = [count * math.prod(shape[2:]) for count in samples_of_each(given, shape[2:])]
     corners = Cut(
         (given["roi"].ndim - 2,),
         {**tensors, "roi": lambda roi, places, _: roi.reshape(-1, 4)[slices(places)[-2]]},
-        depth=lambda _: of_region,
+        depth=lambda _: shape[1] * max(samples) / 4,  # samples for each coordinate
         as_is=AS_IS,
     )
-    if given["output_gradient"] is None:  # a gradient of only the regions has one sample for each element
-        return EachOutput({"output_roi_gradient": corners}, work_of_samples(math.prod(shape[2:]), math.prod(shape)))
+    if given["output_gradient"] is None:
+        return EachOutput({"output_roi_gradient": corners}, work_of_samples(max(samples), sum(samples) * shape[1]))
     sizes = given["output_gradient"].sizes
-    samples = [count * math.prod(shape[2:]) for count in samples_of_each(given, shape[2:])]
     numbers = 1 + max(samples) / math.prod(sizes[2:])  # of an element: itself, and its share of a region's samples
     images = Cut(
         needs={

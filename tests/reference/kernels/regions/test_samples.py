@@ -12,13 +12,16 @@ from dmlcheck.reference.functions.interpolation import half_up, shares
 from dmlcheck.reference.kernels.regions.samples import (
     Sampling,
     bounded,
+    certain,
     ends,
     gradient_of_samples,
     has_part,
     is_in,
     kinks,
     limits,
+    measured_shares,
     places_of_samples,
+    possible,
     readings,
     rounding_of,
     sample_counts,
@@ -128,7 +131,10 @@ def test_what_is_not_clear_is_one_element_beyond_an_edge_or_halfway(
 ) -> None:
     x = np.array([-1.5, -1, -0.25, 0, 0.5, 2.25, 3, 3.5])
     beyond, unclear = limits([np.zeros(1), x], (2, 3), plain(mode=mode, is_aligned=is_aligned))
-    assert beyond[0].tolist() == [True, *[False] * 6, True]
+    outside = (
+        [True, True, True, False, False, True, True, True] if is_aligned else [True, True, *[False] * 4, True, True]
+    )
+    assert beyond[0].tolist() == outside
     assert unclear[0].tolist() == expected
 
 
@@ -155,16 +161,20 @@ def test_only_readings_that_may_differ_are_taken(
 def test_the_gradient_of_an_average_is_shared_and_that_of_a_maximum_is_not() -> None:
     at, gradient = [np.array([0.25, 0.75]), np.array([0.5, 1.5])], np.array([[[8.0]]])
     found = gradient_of_samples(gradient, at, IMAGE, (2, 2), PLAIN, (2, 3))
-    assert (found.value.tolist(), np.any(found.where)) == ([[[2, 2], [2, 2]]], False)
+    assert (found.value.tolist(), np.any(found.is_measured)) == ([[[2, 2], [2, 2]]], False)
     largest = plain(reduction_function="MAX")
     found = gradient_of_samples(gradient, at, IMAGE, (2, 2), largest, (2, 3))
-    assert (found.value.tolist(), np.any(found.where)) == ([[[0, 0], [0, 8]]], False)
+    assert (found.value.tolist(), np.any(found.is_measured)) == ([[[0, 0], [0, 8]]], False)
     equal = gradient_of_samples(gradient, at, np.zeros((1, 2, 3)), (2, 2), largest, (2, 3))
-    assert np.all(equal.where)
+    assert (equal.value.tolist(), np.all(equal.is_measured)) == ([[[8, 0], [0, 0]]], True)
+    outside = gradient_of_samples(gradient, [at[0], np.array([1.5, 4.0])], -1 - IMAGE, (2, 2), largest, (2, 3))
+    assert (outside.value.tolist(), np.all(outside.is_measured)) == ([[[0, 0], [0, 0]]], True)
     close = [at[0], Ball(np.array([1.5, 1.5 + 1e-9]), np.full(2, 1e-6))]
     either = gradient_of_samples(Ball(gradient), close, IMAGE, (2, 2), largest, (2, 3)).value
     assert (raw(either) + radius(either))[0, 1].tolist() == pytest.approx([8, 8], abs=1e-5)
     assert (raw(either) - radius(either))[0, 1].tolist() == pytest.approx([0, 0], abs=1e-5)
+    lost = gradient_of_samples(Ball(gradient * NAN), close, IMAGE, (2, 2), largest, (2, 3))
+    assert np.all(lost.is_undefined)
 
 
 def test_elements_beside_marked_samples_have_a_part_in_them() -> None:
@@ -192,6 +202,13 @@ def test_a_sample_moves_with_the_ends_of_its_region() -> None:
     ]
 
 
+def test_directml_moves_a_sample_by_the_number_of_its_element() -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-11-30."""
+    assert measured_shares(1, 2, 2, PLAIN).tolist() == [0, 0, 0.25, 0.25]
+    assert measured_shares(0, 2, 2, plain(is_aligned=True))[:, 0].tolist() == pytest.approx([0, 0, 1 / 3, 1 / 3])
+    assert measured_shares(1, 1, 1, plain(is_aligned=True)).tolist() == [0.5]
+
+
 def test_slopes_are_those_between_the_elements_beside_a_place_and_change_at_elements() -> None:
     at = [np.array([0.25]), np.array([0.5, 1.5])]
     along_height, along_width = slopes_of(IMAGE, at)
@@ -199,4 +216,5 @@ def test_slopes_are_those_between_the_elements_beside_a_place_and_change_at_elem
     assert along_width.tolist() == [[[1, 3]]]
     assert kinks(np.array([0.5, 1, 2]), 3).tolist() == [False, True, True]
     assert kinks(np.array([0.5, 1, 2]), 1).tolist() == [False] * 3
-    assert np.asarray(kinks(Ball(np.array([0.5, 0.999]), np.full(2, 0.01)), 3)).tolist() == [False, True]
+    near = kinks(Ball(np.array([0.5, 0.999]), np.full(2, 0.01)), 3)
+    assert (possible(near).tolist(), certain(near).tolist()) == ([False, True], [False, False])
