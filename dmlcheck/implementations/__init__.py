@@ -134,7 +134,9 @@ def _of_python(name: str, place: str) -> Implementation:
     try:
         with _current_folder_first():
             given = getattr(import_module(module), attribute)()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a script that is no module ends with SystemExit, also with exit code 0
         raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
     made = Adapted(given)
     if (problem := made.wrong_call(name)) is not None:
@@ -163,7 +165,7 @@ def _current_folder_first() -> Iterator[None]:
             sys.path.append(here)
 
 
-def _raised_at(error: Exception) -> str:
+def _raised_at(error: BaseException) -> str:
     """Return the line that raised an exception, if it is in a module that was being imported or called."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:

@@ -156,7 +156,9 @@ class Adapted(Implementation):
         try:
             if ending is not None:
                 ending()
-        except Exception as error:  # noqa: BLE001 - the results are there, whatever the object raises
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the results are there, whatever the object raises
             import logging
 
             from dmlcheck.files.yaml_text import one_line

@@ -72,12 +72,13 @@ def test_an_implementation_need_not_say_what_it_is() -> None:
     adapted(SimpleNamespace(name="mine")).close()
 
 
-def test_a_failure_to_end_is_told_and_costs_no_report(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [RuntimeError("no\nanswer"), SystemExit("no\nanswer")])
+def test_a_failure_to_end_is_told_and_costs_no_report(caplog: pytest.LogCaptureFixture, error: BaseException) -> None:
     def close() -> None:
-        raise RuntimeError("no\nanswer")
+        raise error
 
     adapted(SimpleNamespace(name="mine", close=close)).close()
-    assert caplog.messages == ["dmlcheck: mine raised RuntimeError when it was closed: no answer"]
+    assert caplog.messages == [f"dmlcheck: mine raised {type(error).__name__} when it was closed: no answer"]
 
 
 @pytest.mark.parametrize("values", [[4, 6], [4, 7]])
@@ -218,6 +219,14 @@ def test_what_cannot_be_made_says_where(tmp_path: Path, monkeypatch: pytest.Monk
     assert str(caught.value).endswith(f":Mine cannot be made: OSError: no device ({place}:6)")
     with pytest.raises(Unavailable, match=r"ModuleNotFoundError: No module named 'no_such_module_here'$"):
         make("python:no_such_module_here:Mine")
+
+
+def test_a_script_that_ends_the_process_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "script_that_ends.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    with pytest.raises(Unavailable, match=r"^python:script_that_ends:Mine cannot be made: SystemExit: 0 \(.*:2\)$"):
+        make("python:script_that_ends:Mine")
 
 
 # ---- the implementations of a run with two of them
