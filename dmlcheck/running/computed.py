@@ -61,7 +61,7 @@ def asked(desc: OperatorDesc, implementation: Any) -> LibraryAnswer | NoOutputs:
     """Return DirectML's own answer to a desc; NoOutputs where it gave none."""
     try:
         answer: LibraryAnswer = implementation.create_operator(desc)
-    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
+    except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return answer
 
@@ -77,7 +77,7 @@ def why_unsupported(desc: OperatorDesc, implementation: Any) -> NoOutputs | None
         reason = implementation.unsupported(desc)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
+    except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return None if reason is None else NoOutputs(f"{_UNSUPPORTED}: {reason}")
 
@@ -100,7 +100,7 @@ def computed(
         raise
     except TooMuchWork as error:
         return NoOutputs(str(error))
-    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
+    except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return Computed(values) if problem is None else failed(implementation, problem)
 
@@ -115,7 +115,7 @@ def tensors_of(
         problem = _not_outputs(given, [name for name in names if name not in lists])
     except MemoryError as error:
         return failed(implementation, f"ran out of memory: {error}".rstrip(": "))
-    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
+    except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
 
@@ -138,13 +138,16 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
         return _nothing(error, implementation)
     except (Refused, ValueError) as error:
         return str(error) or type(error).__name__
-    except Exception as error:  # noqa: BLE001 - any exception: the run goes on
+    except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         is_refusal = not isinstance(error, Failure) and is_invalid_argument(f"{error} {getattr(error, 'winerror', '')}")
         return str(error) if is_refusal else _nothing(error, implementation)
     return None
 
 
-def _nothing(error: Exception, implementation: Any) -> NoOutputs:
+def _nothing(error: BaseException, implementation: Any) -> NoOutputs:
+    """Return the outcome for an exception of an implementation; raise one that ends the process."""
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        raise error
     if isinstance(error, Unsupported):
         return NoOutputs(f"{_UNSUPPORTED}: {error}")
     if isinstance(error, NoDevice):
@@ -153,9 +156,16 @@ def _nothing(error: Exception, implementation: Any) -> NoOutputs:
         return timed_out(error)
     if isinstance(error, Failure):
         return failed(implementation, str(error))
-
-    told = failed(implementation, f"raised {type(error).__name__}: {error}")
+    told = failed(implementation, f"raised {type(error).__name__}: {_words(error)}")
     return told._replace(traceback=traceback_text(error))
+
+
+def _words(error: BaseException) -> str:
+    """Return the text of an exception; if it raises one too, say so as Python does."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - any exception: the run goes on
+        return "<exception str() failed>"
 
 
 def timed_out(error: Exception) -> NoOutputs:

@@ -103,6 +103,37 @@ def test_what_fails_to_say_what_it_can_run_has_failed() -> None:
     assert "in why_unsupported" not in nothing.traceback
 
 
+class Panic(BaseException):
+    """What bindings of native code raise where nobody is to catch it."""
+
+
+class Wordless(Exception):
+    def __str__(self) -> str:
+        raise TypeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (Panic("index out of bounds"), "raised Panic: index out of bounds"),
+        (GeneratorExit(), "raised GeneratorExit: "),
+        (Wordless(), "raised Wordless: <exception str() failed>"),
+    ],
+)
+def test_any_exception_but_the_end_of_the_process_is_a_failure(error: BaseException, words: str) -> None:
+    found = given_by(answering(error))
+    assert isinstance(found, NoOutputs)
+    assert found.finding is not None
+    assert found.finding.message.endswith(words)
+    assert "test_computed.py" in found.traceback or "judged.py" in found.traceback
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+def test_the_end_of_the_process_is_not_a_failure_of_a_case(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        given_by(answering(error))
+
+
 def models(answer: Any) -> Any:
     """Return an implementation that gives one answer for each model, or raises it."""
     fake = answering(answer)
