@@ -268,6 +268,9 @@ class ModelExecution:
                 break
             tried = (*tried, how_it_ended(result))
             values = run_node(node, model, values.tensors, self.implementation)
+        if result.outcome == FAILED and isinstance(verdict, NodeVerdict):
+            written = self._written(node, verdict, values, model)
+            result = result._replace(kept=", ".join(filter(None, (written, result.kept))))
         if tried and result.outcome == PASSED:
             result = result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
         return result._replace(seconds=time.perf_counter() - start), verdict
@@ -295,7 +298,7 @@ class ModelExecution:
         verdict = self._verdict(node, values, inputs, outputs, model)
         if isinstance(verdict, Unjudged):
             return _skipped(node, verdict, about), verdict
-        result = self._of_verdict(node, verdict, values, about, model)
+        result = self._of_verdict(node, verdict, about)
         if self.run.directml is not None and result.outcome == FAILED:
             text = deviation_of(node.node, model.opset(node.node), inputs, outputs)
             result = with_known_of_provider(result, text)
@@ -324,9 +327,7 @@ class ModelExecution:
             elements={name: kind for name in node.reads if (kind := model.four_bits(name)) is not None},
         )
 
-    def _of_verdict(
-        self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, about: NodeOfCase, model: Loaded
-    ) -> CaseResult:
+    def _of_verdict(self, node: NodeCase, verdict: NodeVerdict, about: NodeOfCase) -> CaseResult:
         about = about._replace(dml_operators=verdict.operators, meaning=verdict.meaning)
         ending = ending_of(verdict.verdict, self.plan.settings)
         case = node.case._replace(source=f"{node.operator} of {self.target.name}")
@@ -336,19 +337,17 @@ class ModelExecution:
             ending = with_known(ending, desc, self.run.directml, self.run.limits.peer)
         if ending.outcome == FAILED:
             about = about._replace(level=_level(verdict))
-            ending = ending._replace(kept=self._kept(node, verdict, values, model))
+            if self.plan.settings.keep is not None:
+                ending = ending._replace(kept=self._evidence(node, verdict, self.plan.settings.keep))
         return result_of(case, ending)._replace(node=about)
 
-    def _kept(self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, model: Loaded) -> str:
-        """Write the folder of a node that failed if the run asks for it, and return its path."""
-        kept = []
-        if self.files is not None:
-            inputs = {name: values.tensors[name] for name in node.reads if name not in model.constants}
-            alone = model_of_node(node.node, model.proto, model.constants, inputs)
-            kept.append(self.files.write(FailedNode(node.case.name, node.operator, verdict, alone, inputs)))
-        if self.plan.settings.keep is not None:
-            kept.append(self._evidence(node, verdict, self.plan.settings.keep))
-        return ", ".join(kept)
+    def _written(self, node: NodeCase, verdict: NodeVerdict, values: NodeTensors, model: Loaded) -> str:
+        """Write the files of a node that failed if the run asks for them, and return the path of the first, else ""."""
+        if self.files is None:
+            return ""
+        inputs = {name: values.tensors[name] for name in node.reads if name not in model.constants}
+        alone = model_of_node(node.node, model.proto, model.constants, inputs)
+        return self.files.write(FailedNode(node.case.name, node.operator, verdict, alone, inputs))
 
     def _evidence(self, node: NodeCase, verdict: NodeVerdict, folder: str) -> str:
         """Write the inputs, and the expected, allowed and actual outputs of a node that failed."""

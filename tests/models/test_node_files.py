@@ -39,6 +39,12 @@ def test_a_failing_node_is_a_case_and_a_model() -> None:
     }
 
 
+def test_a_node_that_fails_again_is_written_once() -> None:
+    run("--dim", "batch=3", "-o", "out", "--keep", "kept", "--retries", "2")
+    assert {path.name for path in Path("out").iterdir()} == {"down", "down.yaml", "manifest.json"}
+    assert len(list(Path("kept").iterdir())) == 1
+
+
 @pytest.mark.slow
 def test_the_case_runs_and_the_right_implementation_passes_it() -> None:
     run("--dim", "batch=3", "-o", "out")
