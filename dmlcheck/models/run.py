@@ -195,6 +195,9 @@ class ModelExecution:
         if bisection is not None:
             self.together, bisected = bisection.searched(self._begin_group, self.files)
         yield from () if self.together is None else [Done(self.together)]
+        if not self.runs_together or (self.together is None and not is_complete):
+            case = together_case(self.target.name)
+            yield NotRun(case.id, case.file)
         ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
         yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
 

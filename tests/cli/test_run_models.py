@@ -218,6 +218,31 @@ def test_a_model_that_is_right_as_a_whole_is_a_case_where_it_is_asked_for(runtim
     assert (result.exit_code, "1 passed in" in result.output) == (0, True)
 
 
+@pytest.mark.parametrize(
+    "words", [["--shard", "1/1"], ["-k", "not together"], ["--whole"], ["--bisect"]], ids=lambda words: words[0]
+)
+def test_an_expectation_of_the_whole_model_is_not_asked_for_where_it_does_not_run(
+    runtime: type[Runtime], words: list[str]
+) -> None:
+    write("known.yaml", "- {cases: 'model.onnx::together', expect: failed, reason: it is known}\n")
+    result = run("--expectations", "known.yaml", *words)
+    assert (result.exit_code, "6 passed in" in result.output) == (0, True), result.output
+    assert runtime.calls
+
+
+def test_an_expectation_of_the_whole_model_is_not_asked_for_where_a_node_fails_to_run(runtime: type[Runtime]) -> None:
+    runtime.raising.add("bias")
+    write("known.yaml", "- {cases: 'model.onnx::together', expect: failed, reason: it is known}\n")
+    assert run("--expectations", "known.yaml").exit_code == 1
+
+
+def test_a_stale_expectation_of_the_whole_model_is_an_error(runtime: type[Runtime]) -> None:
+    write("known.yaml", "- {cases: 'model.onnx::together', expect: failed, reason: it is known}\n")
+    result = run("--expectations", "known.yaml")
+    assert (result.exit_code, "error[unmatched-expectation]" in result.output) == (2, True)
+    assert runtime.calls
+
+
 def test_where_no_nodes_are_wrong_together_a_line_says_so(runtime: type[Runtime]) -> None:
     result = run("--bisect", "--json", "r.json")
     text = "outputs are right also when only they are kept; 1 run of nodes together"
