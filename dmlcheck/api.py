@@ -123,11 +123,14 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
     """Run cases and return their results in order.
 
     `implementation` is the one under test, the reference engine by default; cases that need a higher level than
-    `feature_level` are skipped.
+    `feature_level` are skipped. TypeError for anything but cases.
     """
     from dmlcheck.running import one_case
 
-    return one_case.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
+    given = list(cases)
+    if not all(isinstance(case, Case) for case in given):  # the path of a file, or the fields of a single case
+        raise TypeError("run_cases takes a list of cases, as load_cases returns it")
+    return one_case.run_cases(given, implementation, None if feature_level is None else _level(feature_level))
 
 
 def _plain(desc: Any) -> Any:

@@ -324,6 +324,14 @@ def test_no_cases_have_no_results() -> None:
     assert dmlcheck.run_cases([]) == []
 
 
+def test_what_is_no_list_of_cases_is_a_type_error(case_file: Path) -> None:
+    (case, *_) = dmlcheck.load_cases(case_file)
+    wrong: list[Any] = [str(case_file), case, [case, str(case_file)], [None], [case.desc]]
+    for cases in wrong:
+        with pytest.raises(TypeError, match=r"^run_cases takes a list of cases, as load_cases returns it$"):
+            dmlcheck.run_cases(cases)
+
+
 def test_any_iterable_of_cases_is_run(case_file: Path) -> None:
     cases = dmlcheck.load_cases(case_file)
     assert [result.case for result in dmlcheck.run_cases(case for case in cases[:2])] == cases[:2]
