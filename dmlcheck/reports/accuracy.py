@@ -6,13 +6,16 @@ output has drifted if that rose by more than the drift that a run allows.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import brackets, error_text, share_text
 from dmlcheck.files.document import Position, diagnostic_at
+from dmlcheck.running.expectations import from_any_folder, names_of
 from dmlcheck.running.results import PASSED, XFAILED, CaseResult, Drift
 from dmlcheck.specs.names import short_operator
 
@@ -130,9 +133,13 @@ class Watch:
         self.warn_above = warn_above
         self.baseline = baseline
         self.compared = Compared()
+        self._by_path: dict[str, Mapping[str, float]] = {}  # the earlier run, once an id is not in it
 
-    def judged(self, result: CaseResult) -> CaseResult:
-        """Return a result with warnings about its accuracy; only a passed one gets them."""
+    def judged(self, result: CaseResult, path: str | None = None) -> CaseResult:
+        """Return a result with warnings about its accuracy; only a passed one gets them.
+
+        `path` leads to the file of the case if that in its id does not.
+        """
         if result.outcome != PASSED or not result.outputs:
             return result
         if self.warn_above is not None:
@@ -141,11 +148,21 @@ class Watch:
             warned = tuple(name for name, share in shares.items() if self.warn_above < share <= 1)
             result = result._replace(warned=warned)
         if self.baseline is not None:
-            result = result._replace(drift=self._drift(result, self.baseline))
+            old = self._earlier(result.case, self.baseline, path)
+            result = result._replace(drift=self._drift(result, old, self.baseline))
         return result
 
-    def _drift(self, result: CaseResult, baseline: Baseline) -> tuple[Drift, ...]:
-        old = baseline.ulp.get(result.case.id)
+    def _earlier(self, case: Case, baseline: Baseline, path: str | None) -> Mapping[str, float] | None:
+        """Return the errors of a case in the earlier run, from whichever folder that was started; None if it is new."""
+        old = baseline.ulp.get(case.id)
+        if old is not None:
+            return old
+        if not self._by_path:
+            self._by_path = {_from_any_folder(case_id): errors for case_id, errors in baseline.ulp.items()}
+        names = names_of(case.id, case.file, path)
+        return next((self._by_path[name] for name in (*names.whole, *names.ends) if name in self._by_path), None)
+
+    def _drift(self, result: CaseResult, old: Mapping[str, float] | None, baseline: Baseline) -> tuple[Drift, ...]:
         cases, new = self.compared
         self.compared = Compared(cases, new + 1) if not old else Compared(cases + 1, new)
         most = baseline.max_drift
@@ -155,6 +172,14 @@ class Watch:
             if old and name in old
         )
         return tuple(drift for drift in found if drift.new_ulp - drift.old_ulp > (most or 0.0))
+
+
+def _from_any_folder(case_id: str) -> str:
+    """Return an id with the full path of its file where that is there, else with the end of the path to it."""
+    file, mark, name = case_id.partition("::")
+    if not os.path.exists(file):
+        return from_any_folder(case_id)
+    return os.path.abspath(file).replace(os.sep, "/") + mark + name
 
 
 # ---- in words

@@ -122,7 +122,7 @@ class Outcome:
         if result.against is not None and self.known_against is not None:
             other = expected_result(result.against.result, self.known_against.of(self._names(result.case)))
             result = result._replace(against=result.against._replace(result=other))
-        result = self.watch.judged(result)
+        result = self.watch.judged(result, self.paths.get(result.case.file))
         if self.is_shard:
             result = result._replace(ordinal=self.seen)
         self._see(result.case.id)

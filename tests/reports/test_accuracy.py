@@ -75,10 +75,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str, implementation: str = NAME, **answers: float) -> Result:
+def run(*words: str, implementation: str = NAME, cases: str = "sums.yaml", **answers: float) -> Result:
     """Judge an implementation that answers `six` and `hundred` as given."""
     Answering.answers = {float({"six": 6, "hundred": 100}[name]): value for name, value in answers.items()}
-    return dmlcheck("run", "sums.yaml", "--implementation", implementation, "--timeout", "0", *words)
+    return dmlcheck("run", cases, "--implementation", implementation, "--timeout", "0", *words)
 
 
 def report(*words: str, path: str = "report.json", **answers: float) -> dict[str, Any]:
@@ -408,6 +408,33 @@ def test_another_place_of_the_same_kind_of_implementation_may_be_compared() -> N
     earlier()
     spoil("old.json", implementation="python:older_build:Answering")
     assert run("--compare-to", "old.json", "--max-drift", "0").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("here", "old", "new"),
+    [
+        (".", "sums.yaml", "./sums.yaml"),
+        (".", "./sums.yaml", "{full}/sums.yaml"),
+        ("below", "sums.yaml", "../sums.yaml"),
+        ("below", "{full}/sums.yaml", "../sums.yaml"),
+    ],
+)
+def test_cases_are_compared_from_whichever_folder_a_run_is_started_in(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, here: str, old: str, new: str
+) -> None:
+    full = folder.as_posix()
+    run("--json", f"{full}/old.json", cases=old.format(full=full))
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / here)
+    result = run("--compare-to", f"{full}/old.json", "--max-drift", "0", cases=new.format(full=full), six=6 + 3 * SIX)
+    assert (result.exit_code, "2 cases; 0 not in it" in result.stdout) == (1, True), result.output
+
+
+def test_a_new_file_is_not_compared_with_one_of_the_same_name(folder: Path) -> None:
+    earlier()
+    (folder / "below").mkdir()
+    (folder / "below" / "sums.yaml").write_text(SUMS, encoding="utf-8")
+    assert "0 cases; 2 not in it" in run("--compare-to", "old.json", cases="below").stdout
 
 
 def spoil(path: str, **keys: Any) -> None:
