@@ -133,8 +133,11 @@ def each_once(paths: Iterable[str]) -> Iterator[str]:
 
 
 def real_path(path: str) -> str:
-    """Return the identity of a file, the same for every path to it."""
-    return os.path.normcase(os.path.realpath(path))
+    """Return the identity of a file, the same for every path to it; what is no path is itself."""
+    try:
+        return os.path.normcase(os.path.realpath(path))
+    except ValueError:  # a character that no path has, in a report
+        return path
 
 
 BUNDLED = "cases"  # the first part of the ids of bundled cases, wherever they are installed

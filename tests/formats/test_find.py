@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.formats.find import find_files, inputs_file_of, is_report, search
+from dmlcheck.formats.find import find_files, inputs_file_of, is_report, real_path, search
 from dmlcheck.formats.registry import read_file
 
 
@@ -27,6 +27,11 @@ def found(folder: Path) -> list[str]:
 def test_hidden_files_and_folders_are_left_out(tmp_path: Path) -> None:
     make(tmp_path, ".a.yaml", ".git/b.yaml", "c.yaml")
     assert found(tmp_path) == ["c.yaml"]
+
+
+@pytest.mark.parametrize("name", ["a\0.yaml", "\ud800"])
+def test_what_is_no_path_is_its_own_identity(name: str) -> None:
+    assert real_path(name) == name or sys.platform == "win32"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
