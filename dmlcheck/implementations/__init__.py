@@ -134,11 +134,12 @@ def _of_python(name: str, place: str) -> Implementation:
     try:
         with _current_folder_first():
             given = getattr(import_module(module), attribute)()
+        made = Adapted(given)
+        made.about  # noqa: B018 - what the object says of itself may raise, too
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a script that is no module ends with SystemExit, also with exit code 0
         raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
-    made = Adapted(given)
     if (problem := made.wrong_call(name)) is not None:
         raise Unavailable(problem)
     if made.runs_descs or made.tensor is not None:

@@ -229,6 +229,15 @@ def test_a_script_that_ends_the_process_cannot_be_made(tmp_path: Path, monkeypat
         make("python:script_that_ends:Mine")
 
 
+def test_an_object_that_cannot_say_what_it_is_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    text = "class Mine:\n    @property\n    def version(self):\n        raise OSError('no device')\n"
+    (tmp_path / "mine_without_version.py").write_text(text, encoding="utf-8")
+    with pytest.raises(Unavailable, match=r":Mine cannot be made: OSError: no device \(.*:4\)$"):
+        make("python:mine_without_version:Mine")
+
+
 # ---- the implementations of a run with two of them
 
 
