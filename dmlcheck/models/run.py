@@ -127,8 +127,10 @@ class ModelExecution:
         It does not where the whole model runs anyway, nor where a search runs nodes together; nor in a shard, since
         the others could not know of a case that is there only if it fails.
         """
+        if not self.nodes or not self.is_by_node:
+            return False
         case = together_case(self.target.name)
-        is_other = not self.is_by_node or self.asked.is_bisecting or self.asked.is_listing or self.plan.shard
+        is_other = self.asked.is_bisecting or self.asked.is_listing or self.plan.shard
         return not is_other and asks_for(self.target, case.name) and self.plan.selection.of(self.target)(case)
 
     @property
@@ -199,7 +201,8 @@ class ModelExecution:
             case = together_case(self.target.name)
             yield NotRun(case.id, case.file)
         ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
-        yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
+        empty = None if self.nodes or self.output_cases else self.target.name
+        yield Ended(digest(ids) if self.plan.digests else None, empty, bisected)
 
     def _outputs(self, model: Loaded) -> ModelOutputs:
         chosen = [case for case in self.output_cases if case.name in self.chosen or self.runs_together]

@@ -194,6 +194,17 @@ def test_a_wrong_model_is_one_result() -> None:
     assert done.result.diagnostics[0].rule == "onnx-syntax"
 
 
+def test_a_model_without_nodes_has_its_output_as_a_case(runtime: type[Runtime]) -> None:
+    made = Target(save(model([], {"x": [2]}, {"x": [2]})), "model.onnx", None)
+    execution = ModelExecution(made, Plan(implementation=RUNTIME), ModelRequest({}))
+    events = list(execution.events())
+    assert [(event.result.case.name, event.result.outcome) for event in events if isinstance(event, Done)] == [
+        ("output:x", "passed")
+    ]
+    assert [event.empty for event in events if isinstance(event, Ended)] == [None]
+    assert not runtime.calls
+
+
 def test_a_sequence_passes_through_and_is_not_judged() -> None:
     nodes = [
         node("SequenceConstruct", "x x", "s", "both"),
