@@ -17,8 +17,8 @@ from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.validation import constraint_words
 from dmlcheck.values.literals import Array, Source, is_any
+from dmlcheck.values.read import GENERATORS, plain_values, read_values
 from dmlcheck.values.read import bytes_needed as bytes_of
-from dmlcheck.values.read import plain_values, read_values
 
 HEADROOM = 256 * 2**20  # bytes that a kernel may take besides its inputs and outputs
 _LARGE = 2**20  # elements; for smaller tensors the memory left is not asked for
@@ -105,6 +105,13 @@ def prepare(case: Case, descs: LegalDescs | None = None) -> Prepared:
         return _with_values(case, desc)
     except MemoryError:
         return Prepared(desc, findings=(out_of_memory(desc),), excess="out of memory")
+
+
+def findings_of_settings(case: Case, desc: OperatorDesc) -> list[Finding]:
+    """Return what is wrong with the inputs of a case that is not computed; of generated ones one element is made."""
+    source, given = Source(case.file), case.inputs or {}  # numbers need not be exact
+    _, findings = collected(_read_inputs(desc, given, source, needed=case.needs_inputs, is_whole=False))
+    return findings
 
 
 def _with_values(case: Case, desc: OperatorDesc) -> Prepared:
@@ -219,7 +226,7 @@ def _are_all(plain: Mapping[str, Array], given: Mapping[str, Any], fields: Itera
 
 
 def _read_inputs(
-    desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool
+    desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool, is_whole: bool = True
 ) -> Checking[dict[str, Any]]:
     inputs: dict[str, Any] = {}
     yield from _unexpected(desc, given, INPUT, "inputs")
@@ -229,7 +236,9 @@ def _read_inputs(
         if len(pairs) < len(desc.parts[field.name]) or not pairs:
             yield from _unpaired(desc, field, given, "inputs", needed=needed)
         for part, raw in pairs:
-            arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
+            is_one = not is_whole and isinstance(raw, Mapping) and not GENERATORS.isdisjoint(raw)
+            tensor = TensorDesc(part.tensor.data_type, (1,)) if is_one else part.tensor
+            arrays.append((yield from read_values(part.label, tensor, raw, ("inputs", *part.path), source)))
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
     return inputs

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
+from dmlcheck.cases.prepare import LegalDescs, Prepared, findings_of_settings, out_of_memory, prepare
 from dmlcheck.cases.records import REFERENCE_ONLY, Case, in_order
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
@@ -193,7 +193,7 @@ def _ending(case: Case, run: Run, drawn: Prepared | None) -> Ending:
     if prepared.desc is None or prepared.findings:
         if prepared.desc is None:
             return _of_illegal(prepared.findings)
-        return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
+        return _of_unusable(prepared.findings, prepared.excess)
     why_not = _why_not_run(prepared, prepared.desc, run)
     ending = _of_computed(case, prepared, prepared.desc, run) if why_not is None else ending_without_outputs(why_not)
     uncompared = _uncompared(prepared.desc, prepared.expected) if ending.outputs else ()
@@ -223,7 +223,7 @@ def _of_unrun(case: Case, run: Run) -> Ending | None:
     if REFERENCE_ONLY in case.tags and not case.is_negative and not run.is_reference:
         return _of_legality(case, run, Ending(SKIPPED, FOR_REFERENCE))
     if run.is_reference and case.is_generated:
-        return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
+        return _of_generated(case, run)
     return None
 
 
@@ -244,6 +244,19 @@ def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
     """Return the ending of a case of which only the desc is checked: `legal` if it is valid, else a failure."""
     _, findings = run.descs.validated(case)
     return _of_illegal(findings) if findings else legal
+
+
+def _of_generated(case: Case, run: Run) -> Ending:
+    """Return the ending of a case for implementations only: skipped if its desc and its settings are right."""
+    desc, findings = run.descs.validated(case)
+    if desc is None:
+        return _of_illegal(findings)
+    wrong = findings_of_settings(case, desc)
+    return _of_unusable(wrong) if wrong else Ending(SKIPPED, FOR_IMPLEMENTATIONS)
+
+
+def _of_unusable(findings: Sequence[Finding], reason: str | None = None) -> Ending:
+    return Ending(ERRORED, reason or "its values cannot be used", tuple(findings), is_unrun=True)
 
 
 def _of_asked(case: Case, run: Run, taken: Ending | None, refused: str) -> Ending:

@@ -21,6 +21,7 @@ from dmlcheck.values.literals import Array, Literals, Source, is_any, plain_numb
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, spell
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
+GENERATORS = frozenset(["sequence", "random"])
 
 
 def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: Source) -> Checking[Array | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -122,6 +123,26 @@ def test_what_the_implementation_did_not_do_is_not_counted_as_passed(name: str, 
     )
     vain = "dmlcheck: nothing was checked: the implementation computed nothing; 4 descs checked without it\n"
     assert result.stderr == (vain if code == 5 else "")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "rule", "line"),
+    [
+        ("{InputTensor: {random: {seed: 7, foo: 1}}}", "unknown-key", "random has no key foo"),
+        ("{InputTensor: {random: 7}}", "wrong-type", "random is 7"),
+        ("{InputTensor: {random: {seed: 7, low: 4, high: 1}}}", "wrong-type", "random.high is 1"),
+        ("{InputTensor: {random: {seed: 7}}, Other: [1]}", "unexpected-tensor", "inputs has values for Other"),
+    ],
+)
+def test_what_is_wrong_with_random_inputs_is_an_error_also_where_they_are_not_made(
+    inputs: str, rule: str, line: str
+) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [32768, 32767]}
+    desc = {"InputTensor": tensor, "OutputTensor": tensor}
+    for values, code in ((inputs, 1), ("{InputTensor: {random: {seed: 7}}}", 5)):  # of which nothing is made
+        write("a.yaml", f"operator: ELEMENT_WISE_IDENTITY\ndesc: {json.dumps(desc)}\ninputs: {values}\n")
+        result = dmlcheck("run", "a.yaml")
+        assert (result.exit_code, f"error[{rule}]: {line}" in result.stdout) == (code, code == 1)
 
 
 @pytest.mark.slow
