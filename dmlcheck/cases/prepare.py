@@ -108,7 +108,7 @@ def prepare(case: Case, descs: LegalDescs | None = None) -> Prepared:
 
 
 def findings_of_settings(case: Case, desc: OperatorDesc) -> list[Finding]:
-    """Return what is wrong with the inputs of a case that is not computed; of generated ones one element is made."""
+    """Return the findings about the inputs of a case that is not computed; of generated ones one element is made."""
     source, given = Source(case.file), case.inputs or {}  # numbers need not be exact
     _, findings = collected(_read_inputs(desc, given, source, needed=case.needs_inputs, is_whole=False))
     return findings
