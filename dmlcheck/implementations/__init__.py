@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from dmlcheck.implementations.protocol import Adapted, Implementation, adapted
+from dmlcheck.implementations.protocol import Adapted, Implementation, adapted, text_of
 
 
 class Unavailable(ValueError):
@@ -139,7 +139,9 @@ def _of_python(name: str, place: str) -> Implementation:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a script that is no module ends with SystemExit, also with exit code 0
-        raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
+        raise Unavailable(
+            f"{name} cannot be made: {type(error).__name__}: {text_of(error)}{_raised_at(error)}"
+        ) from error
     if (problem := made.wrong_call(name)) is not None:
         raise Unavailable(problem)
     if made.runs_descs or made.tensor is not None:

@@ -84,6 +84,14 @@ class About(NamedTuple):
     feature_level: str = ""
 
 
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception of an implementation; if that raises one too, say so as Python does."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - any exception: the run goes on
+        return "<exception str() failed>"
+
+
 def _text(member: str) -> Any:
     """Return a member that is a text, "" if the object lacks it."""
     return property(lambda self: str(getattr(self.given, member, "") or ""))
@@ -163,7 +171,7 @@ class Adapted(Implementation):
 
             from dmlcheck.files.yaml_text import one_line
 
-            told = f"dmlcheck: {self.name} raised {type(error).__name__} when it was closed: {one_line(str(error))}"
+            told = f"dmlcheck: {self.name} raised {type(error).__name__} when it was closed: {one_line(text_of(error))}"
             logging.getLogger("dmlcheck").warning(told)  # on standard error, unless a program asks for something else
 
     def wrong_call(self, name: str) -> str | None:

@@ -21,7 +21,7 @@ from dmlcheck.implementations import (
     Unusable,
     is_invalid_argument,
 )
-from dmlcheck.implementations.protocol import Reference
+from dmlcheck.implementations.protocol import Reference, text_of
 from dmlcheck.reference.limits.work import OutOfTime, TooMuchWork
 
 if TYPE_CHECKING:
@@ -156,16 +156,8 @@ def _nothing(error: BaseException, implementation: Any) -> NoOutputs:
         return timed_out(error)
     if isinstance(error, Failure):
         return failed(implementation, str(error))
-    told = failed(implementation, f"raised {type(error).__name__}: {_words(error)}")
+    told = failed(implementation, f"raised {type(error).__name__}: {text_of(error)}")
     return told._replace(traceback=traceback_text(error))
-
-
-def _words(error: BaseException) -> str:
-    """Return the text of an exception; if it raises one too, say so as Python does."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - any exception: the run goes on
-        return "<exception str() failed>"
 
 
 def timed_out(error: Exception) -> NoOutputs:

@@ -238,6 +238,15 @@ def test_an_object_that_cannot_say_what_it_is_cannot_be_made(tmp_path: Path, mon
         make("python:mine_without_version:Mine")
 
 
+def test_an_exception_without_words_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    wordless = "class Wordless(Exception):\n    def __str__(self):\n        raise TypeError\n"
+    (tmp_path / "mine_without_words.py").write_text(f"{wordless}raise Wordless\n", encoding="utf-8")
+    with pytest.raises(Unavailable, match=r"cannot be made: Wordless: <exception str\(\) failed> "):
+        make("python:mine_without_words:Mine")
+
+
 # ---- the implementations of a run with two of them
 
 
