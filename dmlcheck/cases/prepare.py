@@ -17,8 +17,8 @@ from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.validation import constraint_words
 from dmlcheck.values.literals import Array, Source, is_any
-from dmlcheck.values.read import GENERATORS, plain_values, read_values
 from dmlcheck.values.read import bytes_needed as bytes_of
+from dmlcheck.values.read import is_generated, plain_values, read_values
 
 HEADROOM = 256 * 2**20  # bytes that a kernel may take besides its inputs and outputs
 _LARGE = 2**20  # elements; for smaller tensors the memory left is not asked for
@@ -236,7 +236,7 @@ def _read_inputs(
         if len(pairs) < len(desc.parts[field.name]) or not pairs:
             yield from _unpaired(desc, field, given, "inputs", needed=needed)
         for part, raw in pairs:
-            is_one = not is_whole and isinstance(raw, Mapping) and not GENERATORS.isdisjoint(raw)
+            is_one = is_generated(raw) and not is_whole
             tensor = TensorDesc(part.tensor.data_type, (1,)) if is_one else part.tensor
             arrays.append((yield from read_values(part.label, tensor, raw, ("inputs", *part.path), source)))
         if arrays:

@@ -236,11 +236,11 @@ class Half(NamedTuple):
 
     Sums are still added in FLOAT32. `stored` says that they are `stored` in FLOAT16 as such, or in `parts`, and
     "" that only what is computed from them is, like a mean. With NAMED nothing is in FLOAT16 but what the formula
-    names, by `kept_in_half`. `has_narrow_functions` says that functions are made of
-    FLOAT16 operations, `has_one_cause` that their errors add up: conversions cut off toward 0, and each value is made
-    of many before it. With fields in `given` it is so for descs that give one of them: other ones have no further
-    step. A sum of more than `parts_beyond` products, which the spec's `let` counts, is stored in parts in any
-    case: which `terms` stand in one part is not known.
+    names, by `kept_in_half`. `has_narrow_functions` says that functions are made of FLOAT16 operations, `has_one_cause`
+    that their errors add up: conversions cut off toward 0, and each value is made of many before it. With fields in
+    `given` it is so for descs that give one of them: other ones have no further step. A sum of more than `parts_beyond`
+    products, which the spec's `let` counts, is stored in parts in any case: which `terms` stand in one part is not
+    known.
     """
 
     values: tuple[str, ...]

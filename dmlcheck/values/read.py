@@ -21,7 +21,7 @@ from dmlcheck.values.literals import Array, Literals, Source, is_any, plain_numb
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, spell
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
-GENERATORS = frozenset(["sequence", "random"])
+_GENERATORS = frozenset(["sequence", "random"])
 
 
 def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: Source) -> Checking[Array | None]:
@@ -52,13 +52,18 @@ def plain_values(tensor: TensorDesc, raw: Any) -> Array | None:
 _A_FORM = f"a mapping with one of {', '.join(FORMS)}"
 
 
+def is_generated(raw: Any) -> bool:
+    """Whether a generator makes the values of a tensor."""
+    return isinstance(raw, Mapping) and not _GENERATORS.isdisjoint(raw)
+
+
 def bytes_needed(tensor: TensorDesc, raw: Any) -> int:
     """Return how many bytes reading a tensor's values will allocate."""
     if isinstance(raw, Mapping) and "fill" in raw:
         return 0
     if isinstance(raw, np.ndarray) and raw.dtype == NUMPY_TYPES[tensor.data_type] and not tensor.shares_places:
         return 0
-    if isinstance(raw, Mapping) and ("sequence" in raw or "random" in raw) and tensor.shares_places:
+    if is_generated(raw) and tensor.shares_places:
         return tensor.extent * NUMPY_TYPES[tensor.data_type].itemsize
     return math.prod(_distinct_sizes(tensor)) * NUMPY_TYPES[tensor.data_type].itemsize
 

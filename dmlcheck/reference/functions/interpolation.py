@@ -253,10 +253,10 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
     if not isinstance(found, Ball) or elements.dtype.kind != "f":
         return found
     sizes, is_mixed = np.abs(elements.astype(np.float64)), reduce(np.logical_or.outer, [way.part != 0 for way in near])
-    moved = np.zeros(())  # the sizes of parts of differences that are added to the first element
+    moved = np.zeros_like(sizes)  # the sizes of the parts of differences that are added to the first element
     for axis, way in enumerate(near):
         part = with_ones_after(way.part, sizes.ndim - axis - 1)
-        moved = np.take(sizes, way.low, axis) * part + (mixed(moved, way, axis) if moved.ndim else moved)
+        moved = np.take(sizes, way.low, axis) * part + mixed(moved, way, axis)
         sizes = mixed(sizes, way, axis)
     most = 2 * reduce(_largest_beside, enumerate(near), np.abs(elements.astype(np.float64)))  # of a difference
     roundings = _ROUNDINGS * sizes + _OF_DIFFERENCES * moved

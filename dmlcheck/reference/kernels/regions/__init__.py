@@ -110,8 +110,8 @@ def roi_align_grad(
     g = InputGradient * dv/dx * SpatialScaleX, v is the sample's value and t = (s - OutputPixelOffset) / width. With
     AlignRegionsToCorners the divisor is width - 1. The y axis is treated alike.
 
-    Other samples are as DirectML has them. The image's width is in place of SpatialScaleX, and t is the number of the
-    element by that of all samples.
+    For other samples it is what DirectML gives. The width of the image, less 1 with AlignRegionsToCorners, takes the
+    place of SpatialScaleX, and t is the number of the element divided by that of all samples.
     """
     tensors = (input, input_gradient, roi, batch_indices.ravel())
     if output_gradient is None:

@@ -205,11 +205,16 @@ def bounded(
     return PartlyUndefined(values, found.where & ~certain(beyond))
 
 
+def by_element(sizes: Sequence[int], counts: Counts) -> tuple[int, ...]:
+    """Return the sizes of samples with an axis for those of an element after height, and one after width."""
+    channels, height, width = sizes
+    return channels, height // counts[0], counts[0], width // counts[1], counts[1]
+
+
 def reduced(samples: PartlyUndefined, counts: Counts, sampling: Sampling, data_type: str) -> PartlyUndefined:
     """Return the average or the largest of the samples of each element."""
     ways = ways_of(samples.value)
-    channels, height, width = ways[0].shape
-    sizes = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
+    sizes = by_element(ways[0].shape, counts)
     of_each = partial(largest, data_type=data_type) if sampling.reduction_function == "MAX" else average
     value = alternatives(*ways, of=lambda way: of_each(way.reshape(sizes)))
     return PartlyUndefined(value, np.broadcast_to(samples.where, ways[0].shape).reshape(sizes).any(axis=(2, 4)))
@@ -343,9 +348,7 @@ def _which_is_largest(samples: Any, counts: Counts, beginning: float) -> AsMeasu
 
 def _first_of_each(marks: Array, counts: Counts) -> Array:
     """Return a mask of the first marked sample of each element, row by row."""
-    channels, height, width = marks.shape
-    sizes = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
-    of_each = marks.reshape(sizes).swapaxes(2, 3)
+    of_each = marks.reshape(by_element(marks.shape, counts)).swapaxes(2, 3)
     flat = of_each.reshape(*of_each.shape[:3], -1)
     first = flat & (np.cumsum(flat, axis=-1) == 1)
     found: Array = first.reshape(of_each.shape).swapaxes(2, 3).reshape(marks.shape)
@@ -353,8 +356,7 @@ def _first_of_each(marks: Array, counts: Counts) -> Array:
 
 
 def _in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Counts) -> Array:
-    channels, height, width = sizes
-    of_each = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
+    of_each = by_element(sizes, counts)
     found = reduction(np.broadcast_to(samples, sizes).reshape(of_each), axis=(2, 4), keepdims=True)
     reduced: Array = np.broadcast_to(found, of_each).reshape(sizes)
     return reduced
@@ -390,7 +392,7 @@ def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
 
 
 def measured_shares(axis: int, count: int, of_each: int, sampling: Sampling) -> Array:
-    """Return the shares of ends that DirectML takes: the number of an element by that of all samples along an axis."""
+    """Return the shares of ends in DirectML: the number of an element divided by that of all samples along an axis."""
     samples = count * of_each - sampling.align_regions_to_corners
     numbers = np.repeat(np.arange(count), of_each)
     share = numbers / samples if samples else np.full(numbers.shape, 0.5)
