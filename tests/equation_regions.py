@@ -99,11 +99,16 @@ def cropped(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
         samples = Samples(case, equations, corners, written.shape[2:])
         for channel, place in itertools.product(range(written.shape[1]), places(written.shape[2:])):
             image = given["InputTensor"][int(given["BatchIndicesTensor"][region]), channel]
-            margin = 0 if case.desc.get("AlignRegionsToCorners") else 1
-            read = sample(image, case.desc["InterpolationMode"], case.desc["OutOfBoundsInputValue"], margin=margin)
+            read = _read(case, image, case.desc["OutOfBoundsInputValue"])
             names = {**samples.names(place), "sample": read}
             at = (region, channel, *place)
             yield from checked([first], {}, {**names, "i_h": 0, "i_w": 0}, lambda *_, at=at: float(written[at]))
+
+
+def _read(case: Case, image: Any, outside: float) -> Callable[..., float]:
+    """Return the samples of an image at places; between corners, every place beyond an edge is outside."""
+    margin = 0 if case.desc.get("AlignRegionsToCorners") else 1
+    return sample(image, case.desc["InterpolationMode"], outside, margin=margin)
 
 
 def cropped_back(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
@@ -121,7 +126,7 @@ def _of_images(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
     for image, channel, *place in places(written.shape):
         unit = np.zeros(written.shape[2:])
         unit[tuple(place)] = 1
-        weight = sample(unit, case.desc["InterpolationMode"], 0)
+        weight = _read(case, unit, 0)
         total = 0.0
         for region in np.flatnonzero(given["BatchIndicesTensor"] == image):
             samples = every[region]
@@ -133,7 +138,7 @@ def _of_images(case: Case, equations: Sequence[str]) -> Iterator[Pair]:
                 **{f"p_{axis}": samples.counts[axis] for axis in AXES},
             }
             if case.desc["ReductionFunction"] == "MAX":
-                read = sample(given["InputTensor"][image, channel], case.desc["InterpolationMode"], 0)
+                read = _read(case, given["InputTensor"][image, channel], 0)
                 names |= {RANGE + "s": partial(_largest, samples, read), "p_h": 1, "p_w": 1}
             ((_, value),) = elements(equations[:1], {"i": [0]}, names)
             total += float(value)

@@ -121,10 +121,13 @@ POOLINGS = ("AVERAGE_POOLING_GRAD", "MAX_POOLING_GRAD", "QUANTIZED_LINEAR_AVERAG
 REGIONS = ("ROI_ALIGN", "ROI_ALIGN1", "ROI_ALIGN_GRAD")
 NORMALIZATIONS = ("BATCH_NORMALIZATION_TRAINING_GRAD", "LOCAL_RESPONSE_NORMALIZATION_GRAD")
 OF_CASES = (*POOLINGS, *REGIONS, *NORMALIZATIONS, "RESAMPLE_GRAD", "RESAMPLE_GRAD1", "REDUCE")
-# Places that FLOAT32 rounds to another element, the offsets in the other of two readings, many elements, and indices.
+# Places that FLOAT32 rounds to another element, the offsets in the other of two readings, many elements, indices,
+# gradients of regions from other samples, and samples at exactly one element beyond an edge.
 OTHERWISE = """linear-large-numbers-that-cancel the-other-neighbour-at-a-boundary
     a-third-decreasing nearest-just-below-a-whole-number other-offsets-with-their-roles-changed
-    three-dimensions-padding-counted three-dimensions-padding-left-out argmax argmin"""
+    three-dimensions-padding-counted three-dimensions-padding-left-out argmax argmin regions-of-nearest
+    regions-of-the-largest regions-of-four-samples
+    one-beyond-the-edge largest-one-beyond-the-edge"""
 
 
 def is_finite(values: Any) -> bool:

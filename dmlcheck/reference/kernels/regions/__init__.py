@@ -54,9 +54,9 @@ def roi_align1(
     """The average or the maximum of p samples of each output element along height, times p along width.
 
     Along width, sample s is at x = (s - OutputPixelOffset) * size / (width * p) + x1 * SpatialScaleX -
-    InputPixelOffset; with AlignRegionsToCorners the divisor is width * p - 1. p is size / output size, limited to the
-    range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The y axis is
-    treated alike.
+    InputPixelOffset; with AlignRegionsToCorners the divisor is width * p - 1. p is |size| / output size, rounded up and
+    limited to the range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The
+    y axis is treated alike.
 
     Less than one element beyond an edge, the edge element is used; farther out, or anywhere beyond an edge with
     AlignRegionsToCorners, OutOfBoundsInputValue.
@@ -78,9 +78,9 @@ def roi_align1(
 def roi_align(*tensors: Any, **fields: Any) -> Any:
     """The average or the maximum of p samples of each output element along height, times p along width.
 
-    Along width, sample s is at x = (s + 0.5) * size / (width * p) + x1 * SpatialScaleX - 0.5. p is size / output size,
-    limited to the range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The
-    y axis is treated alike.
+    Along width, sample s is at x = (s + 0.5) * size / (width * p) + x1 * SpatialScaleX - 0.5. p is |size| / output
+    size, rounded up and limited to the range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is
+    (x2 - x1) * SpatialScaleX. The y axis is treated alike.
 
     Less than one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
     """
@@ -111,7 +111,7 @@ def roi_align_grad(
     AlignRegionsToCorners the divisor is width - 1. The y axis is treated alike.
 
     For other samples it is what DirectML gives. The width of the image, less 1 with AlignRegionsToCorners, takes the
-    place of SpatialScaleX, and t is the number of the element divided by that of all samples.
+    place of SpatialScaleX. There t is the number of the element divided by that of all samples.
     """
     tensors = (input, input_gradient, roi, batch_indices.ravel())
     if output_gradient is None:
