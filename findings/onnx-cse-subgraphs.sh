@@ -7,7 +7,7 @@
 # a, and both compute a - b. The second result loses its sign. With names of their own, both nodes stay, and are right.
 #
 # Version: onnx-cse 0.3.1 (2026-06), beside onnx 1.23.2 and ONNX Runtime 1.32.0, which agree on all models.
-# Documented: onnx-cse's page: it "focuses on being safe". ONNX IR, names within a graph: the names of a subgraph
+# Documented: onnx-cse's page, which promises safe changes only. ONNX IR, names within a graph: the names of a subgraph
 #   differ from those of the graphs around it. Two subgraphs side by side may use the same ones.
 # Seen: 2026-11-30. Needs Python 3.11 or newer.
 set -euo pipefail

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # pyborch 1.14.1 hides the keys that a boolean attention mask shows, and shows the others.
 #
-# The package gives PyTorch's functions, "every value held to real PyTorch's". In scaled_dot_product_attention, True
+# The package gives PyTorch's functions, and its page promises PyTorch's values. In scaled_dot_product_attention, True
 # in attn_mask means that the key takes part. pyborch takes it as MultiheadAttention's attn_mask, where True hides the
 # key. A mask that shows one key gives the average of the others, and a mask that shows all keys gives NaN. The same
 # mask as numbers to add, 0 and -inf, is right, and so is is_causal.
 #
 # Version: pyborch 1.14.1 (2026-09), its core on NumPy (import borch), beside onnx 1.23.2, whose operator has the same
 #   meaning of the mask.
-# Documented: PyTorch 2.13, torch.nn.functional.scaled_dot_product_attention: "A boolean mask where a value of True
-#   indicates that the element should take part in attention"; ONNX, operator Attention (opset 23), attn_mask: likewise.
+# Documented: PyTorch 2.13, torch.nn.functional.scaled_dot_product_attention: elements of a boolean mask that are True
+#   take part; ONNX, operator Attention (opset 23), attn_mask: likewise.
 # Seen: 2026-11-30. Needs Python 3.11 or newer.
 set -euo pipefail
 work=$(mktemp -d)

@@ -7,7 +7,7 @@
 # that follows. The results themselves are right, and so are the gradients of cov and of repeats above 0.
 #
 # Version: pyborch 1.14.1 (2026-09), its core on NumPy (import borch).
-# Documented: the package's page: "every value held to real PyTorch's"; the gradient of a function is its derivative.
+# Documented: the package's page, which promises PyTorch's values; the gradient of a function is its derivative.
 #   NumPy's own corrcoef and repeat give the difference quotients here, in double precision.
 # Seen: 2026-11-30. Needs Python 3.11 or newer.
 set -euo pipefail
