@@ -75,8 +75,6 @@ def why_unsupported(desc: OperatorDesc, implementation: Any) -> NoOutputs | None
     """Return why an implementation cannot run a desc, judging by the desc, or that it failed to say; else None."""
     try:
         reason = implementation.unsupported(desc)
-    except MemoryError:
-        raise
     except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return None if reason is None else NoOutputs(f"{_UNSUPPORTED}: {reason}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -101,6 +102,16 @@ def test_what_fails_to_say_what_it_can_run_has_failed() -> None:
     assert "has no field Colour; it has ATensor, " in nothing.finding.message
     assert 'return str(desc["Colour"])' in nothing.traceback
     assert "in why_unsupported" not in nothing.traceback
+
+
+def test_memory_that_ends_before_a_desc_is_run_is_a_failure_with_its_traceback() -> None:
+    implementation = Fake(lambda *_: {})
+    implementation.unsupported = Mock(side_effect=MemoryError("of 9 GiB"))  # type: ignore[method-assign]
+    nothing = why_unsupported(DESC, implementation)
+    assert nothing is not None
+    assert nothing.finding is not None
+    assert nothing.finding.message == "fake raised MemoryError: of 9 GiB"
+    assert nothing.traceback.endswith("MemoryError: of 9 GiB")
 
 
 class Panic(BaseException):
