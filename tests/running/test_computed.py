@@ -170,6 +170,8 @@ def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
         ({}, "returned no x"),
         ({"X": np.zeros(1), 0: np.zeros(1)}, "returned no x, but X, 0"),
         ({"x": 1.0}, "returned float for x instead of an array"),
+        ({"x": [1.0, 2.0]}, "returned list for x instead of an array"),
+        ({"x": [np.zeros(1), 2.0]}, "returned list for x instead of an array"),
         (ValueError("so"), "raised ValueError: so"),
         (Failure("is off"), "is off"),
         (MemoryError("of 9 GiB"), "ran out of memory: of 9 GiB"),
@@ -180,6 +182,7 @@ def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem
     assert isinstance(found, NoOutputs)
     assert found.finding is not None
     assert found.finding.message == f"fake {problem}"
+    assert bool(found.traceback) == (isinstance(answer, Exception) and not isinstance(answer, Failure))
 
 
 def test_no_implementation_changes_the_inputs_that_the_reference_computes_from() -> None:
