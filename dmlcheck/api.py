@@ -87,7 +87,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
 
     if not (inputs is None or isinstance(inputs, Mapping)):
         raise InvalidInput([wrong_type(("inputs",), "inputs", inputs, "a mapping of tensors to values").diagnostic()])
-    case = Case("", "", "", operator, None, _plain(desc), inputs)
+    case = Case("", "", "", operator, None, _plain(desc), _lists(inputs))
     prepared = prepare(case)
     if prepared.desc is None or prepared.findings:
         raise InvalidInput(finding.diagnostic() for finding in prepared.findings)
@@ -140,6 +140,15 @@ def _plain(desc: Any) -> Any:
     if isinstance(desc, (list, tuple)):
         return [_plain(value) for value in desc]
     return desc.tolist() if hasattr(desc, "tolist") else desc
+
+
+def _lists(values: Any) -> Any:
+    """Return the values of tensors with lists in the place of tuples."""
+    if isinstance(values, Mapping):
+        return {key: _lists(value) for key, value in values.items()}
+    if isinstance(values, (list, tuple)):
+        return [_lists(value) if isinstance(value, (list, tuple)) else value for value in values]
+    return values
 
 
 def _level(value: Any) -> str:

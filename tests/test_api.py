@@ -170,14 +170,23 @@ def test_the_lowest_level_is_a_short_name_or_none() -> None:
         np.array(VALUES, dtype=np.float64),
         np.array(VALUES, dtype=np.int64).reshape(9),
         {"buffer": [1, 2, 3, 3, 0, 4, 2, 5, 2]},
+        tuple(map(tuple, VALUES)),
+        {"buffer": (1, 2, 3, 3, 0, 4, 2, 5, 2)},
     ],
-    ids=["nested", "flat", "array", "big-endian", "fortran", "float64", "flat int64", "buffer"],
+    ids=["nested", "flat", "array", "big-endian", "fortran", "float64", "flat int64", "buffer", "tuples", "a tuple"],
 )
 def test_evaluate_computes_the_outputs_by_name(values: Any) -> None:
     outputs = dmlcheck.evaluate("ARGMAX", ARGMAX, {"InputTensor": values})
     assert list(outputs) == ["OutputTensor"]
     assert outputs["OutputTensor"].dtype == np.uint32
     assert outputs["OutputTensor"].tolist() == [[1, 2, 1]]
+
+
+def test_the_values_of_an_array_of_tensors_may_be_a_tuple() -> None:
+    parts = [{"DataType": "UINT8", "Sizes": [size]} for size in (1, 2)]
+    desc = {"InputTensors": parts, "OutputTensor": {"DataType": "UINT8", "Sizes": [3]}, "Axis": 0}
+    outputs = dmlcheck.evaluate("JOIN", desc, {"InputTensors": (np.array([1], np.uint8), (2, 3))})
+    assert outputs["OutputTensor"].tolist() == [1, 2, 3]
 
 
 def test_evaluate_does_not_touch_its_inputs() -> None:

@@ -198,7 +198,8 @@ def matrix_findings(template: Template, variables: Variables, file: str, room: i
     for variable, path in islice(unknown.items(), _MOST_NAMED):
         params = {"where": "the matrix", "key": variable}
         more = ", ..." if len(variables) > _MOST_NAMED else ""
-        help = did_you_mean(variable, variables) or f"it has {', '.join(islice(variables, _MOST_NAMED))}{more}"
+        known = f"it has {', '.join(islice(variables, _MOST_NAMED))}{more}" if variables else "it is empty"
+        help = did_you_mean(variable, variables) or known
         yield Finding("unknown-key", path, params, help)
     if not unknown and count * _size(template, variables) > MAX_MADE:
         yield too_many(("matrix",), file, _TOO_MUCH)

@@ -39,7 +39,7 @@ def finish(
     if outcome.is_interrupted:
         return Exit.INTERRUPTED
     is_stale = is_whole and _has_stale_entries(outcome)
-    is_vain = is_whole and not outcome.is_shard and _is_compared_in_vain(summary)
+    is_vain = is_whole and not outcome.is_shard and _is_compared_in_vain(outcome, summary)
     is_lacking = is_whole and not outcome.has_wrong_file and _lacks_cases(outcome, cases_of)
     if outcome.seen and outcome.empty:
         say_no_cases(outcome.empty)
@@ -80,10 +80,10 @@ def _has_stale_entries(outcome: Outcome) -> bool:
     return bool(problems)
 
 
-def _is_compared_in_vain(summary: Summary) -> bool:
+def _is_compared_in_vain(outcome: Outcome, summary: Summary) -> bool:
     """Return whether the earlier report has none of the cases of a run, after printing so."""
     compared = summary.compared
-    if compared is None or compared.cases or not compared.new:
+    if compared is None or compared.cases or not compared.new or outcome.watch.knows_cases:
         return False
     write(f"dmlcheck: --compare-to: {_NONE_OF_THESE}", to_errors=True)
     return True

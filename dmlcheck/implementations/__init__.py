@@ -135,7 +135,7 @@ def _of_python(name: str, place: str) -> Implementation:
         with _current_folder_first():
             given = getattr(import_module(module), attribute)()
         made = Adapted(given)
-        made.about  # noqa: B018 - what the object says of itself may raise, too
+        made.ask()  # what the object says of itself may raise, too
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a script that is no module ends with SystemExit, also with exit code 0

@@ -137,6 +137,12 @@ class Adapted(Implementation):
     errors = property(lambda self: said if isinstance(said := getattr(self.given, "errors", ""), str) else "")
     unsupported: Any = property(lambda self: self.says if self.runs_descs else self._runs_no_descs)
 
+    def ask(self) -> None:
+        """Ask the object once for all that it says of itself: one that raises cannot be used."""
+        self.about  # noqa: B018 - it is read for what it may raise
+        for member in _MEMBERS:
+            getattr(self, member, None)
+
     @property
     def says(self) -> Callable[[OperatorDesc], str | None]:
         """The object's own `unsupported`, and one that returns None if it has none."""
@@ -160,8 +166,8 @@ class Adapted(Implementation):
 
     def close(self) -> None:
         """End everything that the object has started, if it has a method for that; a failure is logged."""
-        ending = getattr(self.given, "close", None)
         try:
+            ending = getattr(self.given, "close", None)
             if ending is not None:
                 ending()
         except KeyboardInterrupt:
@@ -191,6 +197,21 @@ class Adapted(Implementation):
         return None
 
 
+_MEMBERS = (
+    "name",
+    "is_directml",
+    "deviates_as",
+    "validates",
+    "executes",
+    "keeps_time",
+    "may_crash",
+    "ran_elsewhere",
+    "errors",
+    "run",
+    "unsupported",
+    "run_model",
+    "optimized_model",
+)
 _CALLS = {"run": ("desc", "inputs"), "unsupported": ("desc",), "run_model": ("model", "inputs", "names")}
 
 

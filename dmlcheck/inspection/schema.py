@@ -41,7 +41,7 @@ def case_file_schema() -> dict[str, Any]:
             "case": {**_mapping(properties, "name"), "allOf": by_operator},
             "by_operator": _by_operator(operators),
             "heir": {"not": {"anyOf": [{"required": ["operator"]}, {"required": ["invalid"]}]}},
-            "variable": {"type": "string", "pattern": r"\$\{"},
+            "variable": {"type": "string", "pattern": _VARIABLE_PATTERN},
             "values": _values(),
             "operator_name": _one_of(
                 prefix + name for spec in operators for name in _names(spec) for prefix in (OPERATOR_PREFIX, "")
@@ -72,11 +72,18 @@ def _of(name: str) -> dict[str, Any]:
 
 
 _VARIABLE = _of("variable")
+_VARIABLE_PATTERN = r"\$\{"
 
 
 def _one_of(names: Iterable[str | int]) -> dict[str, Any]:
     """Return the form of a name, for which a variable of a matrix may stand."""
     return {"anyOf": [{"enum": list(names)}, _VARIABLE]}
+
+
+def _or_variable(schema: dict[str, Any], description: str | None = None) -> dict[str, Any]:
+    """Let a variable of a matrix stand for a value that is no text itself; mistakes in the value keep their places."""
+    described = {} if description is None else {"description": description}
+    return {**described, **schema, "type": [schema["type"], "string"], "pattern": _VARIABLE_PATTERN}
 
 
 def _enumeration(enum: str, names: tuple[str, ...]) -> dict[str, Any]:
@@ -88,7 +95,8 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     """Let a key of a case be null, which means that it is left out."""
     if "anyOf" in schema:
         return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
-    return {**schema, "type": [schema["type"], "null"]}
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return {**schema, "type": [*types, "null"]}
 
 
 # ---- what depends on the operator
@@ -110,7 +118,7 @@ def _names(spec: OperatorSpec) -> list[str]:
 def _operator(spec: OperatorSpec, shared: Mapping[Field, str]) -> dict[str, Any]:
     """Return the form of a file or a case of an operator: its desc, and the descs of cases that name no other."""
     desc = {
-        "type": "object",
+        "type": ["object", "string"],  # a text is a variable, as the key's own form says
         "description": spec.page["url"],
         "properties": {
             name: _of(shared[field]) if field in shared else _field(field) for name, field in spec.fields.items()
@@ -158,6 +166,9 @@ def _cases() -> dict[str, Any]:
     return {"type": "array", "items": _of("case"), "description": "Cases; the other keys are their defaults."}
 
 
+_STRINGS = {"type": "array", "items": {"type": "string"}}
+
+
 def _keys() -> dict[str, Any]:
     return {
         "name": _text("Unique in the file; a case's id is PATH::NAME."),
@@ -166,16 +177,12 @@ def _keys() -> dict[str, Any]:
             "description": "The level that the desc is validated at; the newest by default.",
             "anyOf": [{"enum": list(LEVELS)}, {"type": ["string", "number"]}],
         },
-        "desc": {"type": "object", "description": "The operator's fields, as DirectML.h names them."},
+        "desc": _or_variable({"type": "object"}, "The operator's fields, as DirectML.h names them."),
         "inputs": _tensor_values("The values of the input tensors."),
         "outputs": _tensor_values("The expected values of the output tensors; `any` for an element that is undefined."),
-        "invalid": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "A negative case: exactly the rules or constraints that the desc breaks.",
-        },
+        "invalid": _or_variable(_STRINGS, "A negative case: exactly the rules or constraints that the desc breaks."),
         "source": _text("Where the expected values come from."),
-        "tags": {"type": "array", "items": {"type": "string"}},
+        "tags": _or_variable(_STRINGS),
         "tolerance": _tolerance(),
         "matrix": {
             "type": "object",
@@ -192,7 +199,7 @@ def _text(description: str) -> dict[str, Any]:
 
 def _tolerance() -> dict[str, Any]:
     number = {"type": "number", "minimum": 0}
-    limits: dict[str, Any] = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
+    limits: dict[str, Any] = {name: _or_variable(number) for name in ("ulp", "absolute", "relative")}
     own = {
         "type": "object",
         "properties": {**limits, "reason": _text("Why the operator's own tolerance does not do.")},
@@ -207,18 +214,18 @@ def _tolerance() -> dict[str, Any]:
 
 def _tensor_values(description: str) -> dict[str, Any]:
     values = {"anyOf": [_of("values"), {"type": "null"}]}
-    return {"type": "object", "description": description, "additionalProperties": values}
+    return _or_variable({"type": "object", "additionalProperties": values}, description)
 
 
 def _values() -> dict[str, Any]:
     one = {"type": ["number", "string"]}
     forms = {
         "fill": one,
-        "sequence": _mapping({"start": {}, "step": {}}),
-        "random": _mapping({"seed": {}, "low": {}, "high": {}, "binades": {}}, "seed"),
+        "sequence": _or_variable(_mapping({"start": {}, "step": {}})),
+        "random": _or_variable(_mapping({"seed": {}, "low": {}, "high": {}, "binades": {}}, "seed")),
         "file": {"type": "string"},
-        "bits": {"type": "array"},
-        "buffer": {"type": "array"},
+        "bits": _or_variable({"type": "array"}),
+        "buffer": _or_variable({"type": "array"}),
     }
     generated = {**_mapping(forms), "minProperties": 1, "maxProperties": 1}
     return {"anyOf": [{"type": "array"}, generated, _VARIABLE]}
@@ -259,19 +266,19 @@ def _plain_types() -> dict[str, Any]:
 
 
 def _list_of(name: str) -> dict[str, Any]:
-    return {"anyOf": [{"type": "array", "items": _of(name)}, _VARIABLE]}
+    return _or_variable({"type": "array", "items": _of(name)})
 
 
 def _struct(part: str, *names: str) -> dict[str, Any]:
-    return _mapping({name: _of(part) for name in names}, *names)
+    return _or_variable(_mapping({name: _of(part) for name in names}, *names))
 
 
 _TYPES: dict[str, dict[str, Any]] = {
-    "TENSOR_DESC_ARRAY": {"type": "array", "items": _of("TENSOR_DESC")},
+    "TENSOR_DESC_ARRAY": _list_of("TENSOR_DESC"),
     "SIZE_2D": _struct("UINT", "Width", "Height"),
     "SCALE_BIAS": _struct("FLOAT", "Scale", "Bias"),
-    "OPERATOR_DESC": {"type": "object", "properties": {"Type": _of("nested_name")}, "required": ["Type"]},
-    "OPERATOR_DESC_ARRAY": {"type": "array", "items": _of("OPERATOR_DESC")},
+    "OPERATOR_DESC": _or_variable({"type": "object", "properties": {"Type": _of("nested_name")}, "required": ["Type"]}),
+    "OPERATOR_DESC_ARRAY": _list_of("OPERATOR_DESC"),
 }
 
 
@@ -288,7 +295,7 @@ def _tensor() -> dict[str, Any]:
         "GuaranteedBaseOffsetAlignment": _of("UINT_or_null"),
     }
     short = _mapping(fields, "DataType", "Sizes")
-    return {"anyOf": [short, _mapping({"Type": kind, "Desc": short}, "Desc"), _VARIABLE]}
+    return {"anyOf": [short, _mapping({"Type": kind, "Desc": _or_variable(short)}, "Desc"), _VARIABLE]}
 
 
 # ---- the C++ header that writes DirectML's descs in the notation

@@ -155,11 +155,14 @@ def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> st
     return f"--dim {name}: no size has that name; {did_you_mean(name, names) or listed}"
 
 
+OF_OUTPUT, TOGETHER = "output:", "together"  # how the names of a model's other cases begin, and that of its whole
+
+
 def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCase, ...]:
     """Return the nodes of a model as cases; nodes that give constants become constants."""
     origin = ModelOrigin(file)
     opset = max((int(entry.version) for entry in proto.opset_import if entry.domain in DOMAINS), default=1)
-    taken: set[str] = set()
+    taken = {TOGETHER, *(OF_OUTPUT + value.name for value in proto.graph.output)}
     cases = []
     for position, node in enumerate(proto.graph.node):
         if node.op_type == "Constant" and not node.domain and _is_constant(node, constants):

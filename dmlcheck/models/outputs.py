@@ -15,7 +15,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import has_form, have_equal_bytes
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.models.cases import Loaded, ModelOrigin, NodeCase
+from dmlcheck.models.cases import OF_OUTPUT, TOGETHER, Loaded, ModelOrigin, NodeCase
 from dmlcheck.models.chain import Chain, OutputVerdict, follow_node, known_arrays, mapped_with
 from dmlcheck.models.inner_chain import follow_inside
 from dmlcheck.models.node_values import NodeTensors
@@ -91,13 +91,10 @@ def _result(future: Future[Any]) -> Any:
 # ---- the outputs
 
 
-PREFIX = "output:"  # of the names of their cases
-
-
 def output_cases(model: Loaded, file: str) -> tuple[Case, ...]:
     """Return the outputs of a model as cases."""
     origin = ModelOrigin(file)
-    names = (PREFIX + value.name for value in model.proto.graph.output)
+    names = (OF_OUTPUT + value.name for value in model.proto.graph.output)
     return tuple(Case(f"{file}::{name}", name, file, "", None, {}, origin=origin) for name in names)
 
 
@@ -114,7 +111,7 @@ class ModelOutputs:
         self.is_directml = is_directml
         self._chain = Chain(known_arrays(model.inputs), limits)
         self._behind = Behind()
-        self.wanted = frozenset(case.name.removeprefix(PREFIX) for case in cases)
+        self.wanted = frozenset(case.name.removeprefix(OF_OUTPUT) for case in cases)
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
         self.actual: dict[str, Any] = {}
 
@@ -187,7 +184,7 @@ class ModelOutputs:
             if case.name not in chosen:
                 continue
             start = time.perf_counter()
-            name = case.name.removeprefix(PREFIX)
+            name = case.name.removeprefix(OF_OUTPUT)
             actual = self.actual.get(name, self.model.inputs.get(name))
             if actual is None or name not in self.chain.held:
                 note = Diagnostic("missing-tensor", "the implementation gave nothing for it", NOTE, case.file)
@@ -229,13 +226,12 @@ def _error_text(error: float) -> str:
 # ---- a model run once as a whole with only its outputs kept, which are compared with those of its separate nodes
 
 
-NAME = "together"
 _HELP_TOGETHER = "run with --bisect: it finds the smallest group of nodes that is wrong only together"
 
 
 def together_case(file: str) -> Case:
     """Return the case of a model that runs as a whole."""
-    return Case(f"{file}::{NAME}", NAME, file, "", None, {}, origin=ModelOrigin(file))
+    return Case(f"{file}::{TOGETHER}", TOGETHER, file, "", None, {}, origin=ModelOrigin(file))
 
 
 def outputs_together(model: Loaded, path: str, names: list[str], implementation: Any) -> Mapping[str, Any] | NoOutputs:

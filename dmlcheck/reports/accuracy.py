@@ -126,13 +126,17 @@ class Compared(NamedTuple):
 
 
 class Watch:
-    """The accuracy of passed cases: those close to their tolerance, and those that were more accurate before."""
+    """The accuracy of passed cases: those close to their tolerance, and those that were more accurate before.
+
+    `knows_cases` says whether any case of the run, passed or not, is in the earlier run, with outputs or without.
+    """
 
     def __init__(self, warn_above: float | None = None, baseline: Baseline | None = None) -> None:
         """Begin with no case; without a share no output counts as close, without an earlier run none as worse."""
         self.warn_above = warn_above
         self.baseline = baseline
         self.compared = Compared()
+        self.knows_cases = False
         self._by_path: dict[str, Mapping[str, float]] = {}  # the earlier run, once an id is not in it
 
     def judged(self, result: CaseResult, path: str | None = None) -> CaseResult:
@@ -140,6 +144,8 @@ class Watch:
 
         `path` leads to the file of the case if that in its id does not.
         """
+        old = None if self.baseline is None else self._earlier(result.case, self.baseline, path)
+        self.knows_cases |= old is not None
         if result.outcome != PASSED or not result.outputs:
             return result
         if self.warn_above is not None:
@@ -148,7 +154,6 @@ class Watch:
             warned = tuple(name for name, share in shares.items() if self.warn_above < share <= 1)
             result = result._replace(warned=warned)
         if self.baseline is not None:
-            old = self._earlier(result.case, self.baseline, path)
             result = result._replace(drift=self._drift(result, old, self.baseline))
         return result
 

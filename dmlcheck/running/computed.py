@@ -75,8 +75,6 @@ def why_unsupported(desc: OperatorDesc, implementation: Any) -> NoOutputs | None
     """Return why an implementation cannot run a desc, judging by the desc, or that it failed to say; else None."""
     try:
         reason = implementation.unsupported(desc)
-    except MemoryError:
-        raise
     except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return None if reason is None else NoOutputs(f"{_UNSUPPORTED}: {reason}")
@@ -111,10 +109,11 @@ def tensors_of(
     """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence."""
     try:
         given = implementation.run_model(model, _copies(inputs), list(names))
-        lists = [name for name in names if isinstance(given, Mapping) and isinstance(given.get(name), list)]
+        lists = [name for name in names if isinstance(given, Mapping) and _is_sequence(given.get(name))]
         problem = _not_outputs(given, [name for name in names if name not in lists])
     except MemoryError as error:
-        return failed(implementation, f"ran out of memory: {error}".rstrip(": "))
+        told = failed(implementation, f"ran out of memory: {error}".rstrip(": "))
+        return told._replace(traceback=traceback_text(error))
     except BaseException as error:  # noqa: BLE001 - any exception: the run goes on
         return _nothing(error, implementation)
     return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
@@ -180,6 +179,13 @@ def _copy(array: Any) -> Any:
     import numpy as np
 
     return array.copy() if isinstance(array, np.ndarray) else array
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether a value is that of a sequence of ONNX: a list of arrays, and not an array as a list of its elements."""
+    import numpy as np
+
+    return isinstance(value, list) and all(isinstance(element, (np.ndarray, type(None))) for element in value)
 
 
 _MOST_NAME, _MOST_NAMES = 60, 5  # letters of what an implementation calls an output, and such names

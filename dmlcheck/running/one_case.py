@@ -28,6 +28,7 @@ from dmlcheck.running.computed import (
     is_reference,
     refusal,
     timed_out,
+    traceback_text,
     why_unsupported,
 )
 from dmlcheck.running.known_failures import judged_directml, of_values, peer_of, with_known
@@ -343,8 +344,10 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
         if run.is_compared and isinstance(given, Computed):
             run.outputs = given.values
         ending = _judged(case, prepared, given, run)
-    except MemoryError:
-        ending = Ending(ERRORED, "out of memory", (out_of_memory(desc),))
+    except MemoryError as error:
+        is_its_own = given is None and not run.is_reference  # not that of the comparison
+        told = traceback_text(error) if is_its_own else ""
+        ending = Ending(ERRORED, "out of memory", (out_of_memory(desc),), traceback=told)
     except TooMuchWork as error:
         ending = Ending(SKIPPED, str(error))
     except OutOfTime as error:

@@ -318,7 +318,7 @@ class _Reader(NamedTuple):
             return None
         if raw.dtype.newbyteorder("=") == wanted and raw.shape == tensor.sizes:
             return (yield from self.stored(raw.astype(wanted, copy=False), "the array", ()))
-        is_numeric = raw.dtype.kind in "iuf"
+        is_numeric = raw.dtype.kind in "iuf" and raw.dtype.itemsize <= 8  # not longdouble, whose elements are no floats
         if is_numeric and raw.shape in (tensor.sizes, (tensor.element_count,)):
             flat: list[Any] = raw.reshape(-1).tolist()
             return (yield from self.from_list(flat, self.literals(flat).array))

@@ -118,6 +118,12 @@ def test_an_unknown_variable_is_reported_once_where_it_first_stands() -> None:
     assert [case.id for case in file.cases] == ["folder/argmax.yaml::argmax"]
 
 
+def test_an_empty_matrix_is_named_as_such_where_a_variable_of_it_stands() -> None:
+    file = read(PLAIN + "matrix: {}\nnote: ${A}\n")
+    ((found,),) = file.broken.values()
+    assert (found.rule, found.help) == ("unknown-key", "it is empty")
+
+
 def test_a_combination_that_is_wrong_leaves_the_others() -> None:
     file = read(PLAIN + "matrix: {Level: [3_0, 3_2, 4_0]}\nfeature_level: ${Level}\n")
     assert list(file.broken) == ["folder/argmax.yaml::argmax[Level=3_2]"]

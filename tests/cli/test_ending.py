@@ -148,6 +148,15 @@ def test_a_report_of_other_cases_is_no_comparison(capsys: pytest.CaptureFixture[
     assert ended(right, watch=Watch(None, Baseline({right.case.id: {"OutputTensor": 5.0}})))[0] == Exit.GOOD
 
 
+def test_a_case_without_results_in_one_of_the_runs_is_in_the_earlier_report() -> None:
+    right = failed(outcome="passed", diagnostics=())
+    before = Watch(None, Baseline({right.case.id: {}}))  # an error then
+    assert ended(right, watch=before)[0] == Exit.GOOD
+    wrong = failed("b")
+    now = Watch(None, Baseline({wrong.case.id: {"OutputTensor": 5.0}}))
+    assert ended(right, wrong, watch=now)[0] == Exit.FAILED
+
+
 def test_a_case_that_drifted_too_far_fails_the_run() -> None:
     right = failed(outcome="passed", diagnostics=())
     watch = Watch(None, Baseline({right.case.id: {"OutputTensor": 1.0}}, max_drift=2.0))

@@ -81,6 +81,18 @@ def test_a_failure_to_end_is_told_and_costs_no_report(caplog: pytest.LogCaptureF
     assert caplog.messages == [f"dmlcheck: mine raised {type(error).__name__} when it was closed: no answer"]
 
 
+def test_a_property_that_raises_in_the_place_of_close_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    class Mine:
+        name = "mine"
+
+        @property
+        def close(self) -> None:
+            raise OSError("no device")
+
+    adapted(Mine()).close()
+    assert caplog.messages == ["dmlcheck: mine raised OSError when it was closed: no device"]
+
+
 @pytest.mark.parametrize("values", [[4, 6], [4, 7]])
 def test_a_case_without_outputs_is_compared_with_the_reference(tmp_path: Any, values: list[int]) -> None:
     result = run(tmp_path, {"OutputTensor": np.array([values], dtype=np.int32)})
@@ -245,6 +257,19 @@ def test_an_exception_without_words_is_told_too(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "mine_without_words.py").write_text(f"{wordless}raise Wordless\n", encoding="utf-8")
     with pytest.raises(Unavailable, match=r"cannot be made: Wordless: <exception str\(\) failed> "):
         make("python:mine_without_words:Mine")
+
+
+@pytest.mark.parametrize("member", ["name", "is_directml", "validates", "unsupported", "run", "run_model", "errors"])
+def test_an_object_that_raises_where_it_is_asked_about_itself_cannot_be_made(
+    member: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    rest = "" if member == "run" else "    def run(self, desc, inputs):\n        return {}\n"
+    text = f"class Mine:\n    @property\n    def {member}(self):\n        raise OSError('no device')\n{rest}"
+    (tmp_path / f"mine_raising_{member}.py").write_text(text, encoding="utf-8")
+    with pytest.raises(Unavailable, match=r":Mine cannot be made: OSError: no device \(.*:4\)$"):
+        make(f"python:mine_raising_{member}:Mine")
 
 
 # ---- the implementations of a run with two of them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -152,6 +152,48 @@ def test_the_good_file_agrees() -> None:
 )
 def test_what_dmlcheck_takes_agrees_with_the_schema(value: Any) -> None:
     CHECKER.validate(value)
+
+
+ACTIVATED = {
+    "operator": "CONVOLUTION",
+    "desc": {
+        "InputTensor": {"Type": "BUFFER", "Desc": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2], "Strides": None}},
+        "FilterTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1], "Flags": ["OWNED_BY_DML"]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]},
+        "Strides": [1, 1],
+        "FusedActivation": {"Type": "ACTIVATION_ELU", "Desc": {"Alpha": 1}},
+    },
+    "inputs": {
+        "InputTensor": {"sequence": {"start": 1, "step": 1}},
+        "FilterTensor": {"random": {"seed": 1, "low": 0, "high": 2}},
+    },
+    "outputs": {"OutputTensor": {"buffer": [1, 2, 3, 4]}},
+    "tolerance": {"absolute": 1, "reason": "rough"},
+    "tags": ["quick"],
+}
+JOINED = {"operator": "JOIN", "desc": {"InputTensors": [{"DataType": "INT8", "Sizes": [2]}]}}
+SCALED = {"operator": "ELEMENT_WISE_ABS", "desc": {"ScaleBias": {"Scale": 1, "Bias": 0}}}
+NEGATIVE = {"operator": "ELEMENT_WISE_ABS", "desc": {}, "invalid": ["missing-field"]}
+
+
+def each_replaced(value: Any, by: str) -> Iterator[tuple[str, Any]]:
+    """Yield each part of a value by its path, and the whole value with this part replaced."""
+    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+        copy = dict(value) if isinstance(value, dict) else list(value)
+        copy[key] = by
+        yield str(key), copy
+        if isinstance(part, (dict, list)):
+            for path, replaced in each_replaced(part, by):
+                whole = dict(value) if isinstance(value, dict) else list(value)
+                whole[key] = replaced
+                yield f"{key}.{path}", whole
+
+
+@pytest.mark.parametrize("value", [GOOD, ACTIVATED, JOINED, SCALED, NEGATIVE], ids=lambda value: value["operator"])
+def test_a_variable_of_a_matrix_may_stand_for_any_value(value: Any) -> None:
+    CHECKER.validate(value)
+    wrong = [path for path, changed in each_replaced(value, "${V}") if not CHECKER.is_valid(changed)]
+    assert wrong == []
 
 
 def test_the_schema_knows_every_operator_field_and_value() -> None:

@@ -37,6 +37,13 @@ def test_constants_of_nodes_are_constants() -> None:
     assert ([each.case.name for each in found.nodes], sorted(found.constants)) == (["sum"], ["c", "d"])
 
 
+def test_no_node_has_the_name_of_another_case_of_the_model() -> None:
+    nodes = [node("Relu", "x", "a", "together"), node("Neg", "a", "b", "output:y"), node("Neg", "b", "y", "together")]
+    found = read(one_input(nodes, [1]))
+    assert isinstance(found, Loaded)
+    assert [each.case.name for each in found.nodes] == ["together_2", "output:y_2", "together_3"]
+
+
 def test_a_node_has_no_place_in_a_model() -> None:
     origin = ModelOrigin("m.onnx")
     assert origin.position()[:2] == (1, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -103,6 +104,16 @@ def test_what_fails_to_say_what_it_can_run_has_failed() -> None:
     assert "in why_unsupported" not in nothing.traceback
 
 
+def test_memory_that_ends_before_a_desc_is_run_is_a_failure_with_its_traceback() -> None:
+    implementation = Fake(lambda *_: {})
+    implementation.unsupported = Mock(side_effect=MemoryError("of 9 GiB"))  # type: ignore[method-assign]
+    nothing = why_unsupported(DESC, implementation)
+    assert nothing is not None
+    assert nothing.finding is not None
+    assert nothing.finding.message == "fake raised MemoryError: of 9 GiB"
+    assert nothing.traceback.endswith("MemoryError: of 9 GiB")
+
+
 class Panic(BaseException):
     """What bindings of native code raise where nobody is to catch it."""
 
@@ -159,6 +170,8 @@ def test_an_implementation_may_write_to_the_inputs_of_a_model() -> None:
         ({}, "returned no x"),
         ({"X": np.zeros(1), 0: np.zeros(1)}, "returned no x, but X, 0"),
         ({"x": 1.0}, "returned float for x instead of an array"),
+        ({"x": [1.0, 2.0]}, "returned list for x instead of an array"),
+        ({"x": [np.zeros(1), 2.0]}, "returned list for x instead of an array"),
         (ValueError("so"), "raised ValueError: so"),
         (Failure("is off"), "is off"),
         (MemoryError("of 9 GiB"), "ran out of memory: of 9 GiB"),
@@ -169,6 +182,7 @@ def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem
     assert isinstance(found, NoOutputs)
     assert found.finding is not None
     assert found.finding.message == f"fake {problem}"
+    assert bool(found.traceback) == (isinstance(answer, Exception) and not isinstance(answer, Failure))
 
 
 def test_no_implementation_changes_the_inputs_that_the_reference_computes_from() -> None:

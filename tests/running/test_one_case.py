@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -169,6 +170,16 @@ def test_a_wrong_result_fails_at_its_first_wrong_element() -> None:
         ("output-mismatch", "outputs.OutputTensor[1]")
     ]
     assert result.outputs["OutputTensor"].mismatches == 1
+
+
+def test_memory_that_ends_in_an_implementation_is_told_with_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run_case(case(), Run(answering(MemoryError("of 9 GiB"))))
+    assert (result.outcome, result.reason) == ("error", "out of memory")
+    assert [diagnostic.rule for diagnostic in result.diagnostics] == ["tensor-too-large"]
+    assert result.traceback.endswith("MemoryError: of 9 GiB")
+    monkeypatch.setattr(one_case, "judge", Mock(side_effect=MemoryError))
+    right = {"OutputTensor": np.array([4, 6], np.float32)}
+    assert run_case(case(), Run(answering(right))).traceback == ""  # of the comparison, which is dmlcheck's own
 
 
 def test_without_expected_outputs_the_reference_says_what_is_right() -> None:

@@ -394,6 +394,16 @@ def test_an_element_that_the_data_type_cannot_hold_is_refused(data_type: str, ar
     assert place(refused(array, data_type, 1)) == (rule, "inputs.T[0]")
 
 
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long doubles are doubles here")
+@pytest.mark.parametrize("data_type", ["FLOAT32", "INT8"])
+def test_an_array_of_long_doubles_is_refused_as_it_is_in_a_file(data_type: str) -> None:
+    finding = refused(np.array([1, 2], np.longdouble), data_type, 2)
+    assert (finding.rule, finding.params["found"]) == (
+        "value-not-representable",
+        f"an array of {np.longdouble(0).dtype}",
+    )
+
+
 @pytest.mark.parametrize(
     ("data_type", "array"), [("UINT4", np.array([16], np.uint8)), ("INT4", np.array([-9], np.int8))]
 )
