@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.ball.errors import plus
+from dmlcheck.reference.ball.errors import largest, plus
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.values.layouts import Array, viewed
 from dmlcheck.values.number_formats import FORMATS
@@ -161,8 +161,13 @@ def _within(value: Array, radius: Array, low: float, high: float) -> tuple[Array
 
 
 def rounding(value: Array, radius: Array, data_type: str) -> Array:
-    """Return how far the rounding of results to their type may take them; denormals may be flushed."""
+    """Return how far the rounding of results to their type may take them: infinity and NaN have none.
+
+    Denormals may be flushed.
+    """
     size = np.abs(value) + radius
+    if not largest(size) < np.inf:
+        size = np.where(np.isfinite(value), size, 0.0)
     most: Array = size * FORMATS[data_type].unit_roundoff
     smallest = _smallest(data_type)
     is_small = (size < smallest) & (size > 0)

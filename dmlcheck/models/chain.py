@@ -290,11 +290,29 @@ def follow_node(
     """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
     if isinstance(mapped, Unjudged) or mapped.graph is None:
         why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs do not have the sizes that they must have"
+        if _follow_nothing(chain, node, actual):
+            return
         reads = [name for name in node.reads if name not in model.constants]
         chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
     else:
         constants = {name: data for name, data in mapped.data.items() if name in model.constants}
         chain.add(node.case.name, mapped.graph, actual, constants, mapped.slack)
+
+
+# What operators give that add or multiply no elements at all.
+_OF_NOTHING = {"MatMul": 0, "ReduceL1": 0, "ReduceL2": 0, "ReduceProd": 1, "ReduceSum": 0, "ReduceSumSquare": 0}
+
+
+def _follow_nothing(chain: Chain, node: NodeCase, actual: Mapping[str, Any]) -> bool:
+    """Take the exact outputs of a node whose first input has no elements; False where they are not known."""
+    number = None if node.node.domain else _OF_NOTHING.get(node.node.op_type)
+    held = chain.held.get(node.node.input[0]) if number is not None else None
+    elements = held.value if isinstance(held, Carried) else held
+    if elements is None or elements.size:
+        return False
+    for name, values in actual.items():
+        chain.exact(name, np.full_like(values, number))
+    return True
 
 
 def is_of_sizes(node: NodeCase) -> bool:

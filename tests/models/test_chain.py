@@ -157,3 +157,39 @@ def test_the_shares_are_of_squared_relative_errors() -> None:
     for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
         chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})
     assert chain.shares() == (NodeShare("second", pytest.approx(0.75)), NodeShare("first", pytest.approx(0.25)))
+
+
+@pytest.mark.parametrize("fault", [1.0, 1 + 2.0**-9])
+def test_infinities_that_hide_elements_have_no_error(fault: float) -> None:
+    x, w, hidden = random(4, 4), random(4, 4), np.triu(np.full((4, 4), -np.inf, np.float32), 1)
+    scores = x @ w
+    left = scores + hidden
+    parts = np.exp(left - left.max(axis=1, keepdims=True))
+    shares = (parts / parts.sum(axis=1, keepdims=True) * np.float32(fault)).astype(np.float32)
+    chain = Chain({"x": x, "w": w, "hidden": hidden}, Limits())
+    for operator, inputs, name, output in (
+        ("MatMul", {"x": x, "w": w}, "scores", scores),
+        ("Add", {"scores": scores, "hidden": hidden}, "left", left),
+        ("Softmax", {"left": left}, "shares", shares),
+    ):
+        chain.add(name, named(operator, inputs, name, float32(4, 4)), {name: output})
+    hides = chain.output("left", left, 2)
+    assert (hides.reason, hides.verdict.findings) == (None, ())
+    shows = left.copy()
+    shows[0, 3] = -1e30
+    assert chain.output("left", shows, 2).verdict.findings
+    found = chain.output("shares", shares, 3)
+    assert found.reason is None
+    assert bool(found.verdict.findings) is (fault != 1)
+
+
+@pytest.mark.parametrize(("operator", "number"), [("ReduceSum", 0), ("ReduceProd", 1)])
+def test_what_is_made_of_no_elements_is_known(operator: str, number: float) -> None:
+    made = one_input([node(operator, "x", "y", "reduce")], [2, 0])
+    (reduce,) = node_cases(made, "m", {})
+    for is_right in (True, False):
+        chain = Chain({"x": np.zeros((2, 0), np.float32)}, Limits())
+        y = np.full(2, number if is_right else 3, np.float32)
+        follow_node(chain, reduce, Unjudged("runs-elsewhere", "so"), {"y": y}, Loaded(made, {}, (reduce,), {}))
+        found = chain.output("y", y, 1)
+        assert (found.reason, found.verdict.findings == ()) == (None, is_right)
