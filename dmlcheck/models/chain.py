@@ -97,7 +97,7 @@ class Chain:
         reads = [name for name in graph.inputs if name not in constants and name not in self.of_constants]
         if not reads:
             self.of_constants.update(actual)
-        is_hopeless = before is not None and all(_has_no_bound(held[name]) for name in reads if _is_inexact(held[name]))
+        is_hopeless = before is not None and _is_hopeless(graph, held, reads)
         given |= {name: _rounded(given[name], one) for name, one in slack.items() if name in given}
         try:
             precision = self.limits.precision._replace(peer=self.limits.peer)
@@ -213,6 +213,14 @@ def _has_infinite(made: Carried) -> bool:
 def _has_no_bound(held: Array | Carried) -> bool:
     """Whether nothing bounds any element of a tensor."""
     return isinstance(held, Carried) and held.radius is not None and bool(np.isinf(held.radius).all())
+
+
+def _is_hopeless(graph: Graph, held: Given, reads: Iterable[str]) -> bool:
+    """Whether nothing bounds any element of an input, nor of the others that count; a condition may leave it out."""
+    if any("ConditionTensor" in step.inputs for step in graph.steps):
+        return False
+    is_lost = any(_has_no_bound(held[name]) for name in graph.inputs)
+    return is_lost and all(_has_no_bound(held[name]) for name in reads if _is_inexact(held[name]))
 
 
 def _without_bounds(graph: Graph, given: Given) -> dict[str, Carried]:
