@@ -104,7 +104,8 @@ def _is_too_large(fields: dict[str, Any]) -> bool:
 
 
 FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue")
-MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
+STARTS = "KEY_QUERY_SEQUENCE_LENGTH_START_END"
+MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START", STARTS)
 
 
 class _Form(NamedTuple):
@@ -148,6 +149,7 @@ def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> Non
         "BOOLEAN": form.products,
         "KEY_SEQUENCE_LENGTH": [1, form.batch],
         "KEY_SEQUENCE_END_START": [2, form.batch],
+        STARTS: [3 * form.batch + 2],
     }
     if mask in masks:
         raw["MaskTensor"] = {"DataType": "INT32", "Sizes": masks[mask]}

@@ -21,7 +21,7 @@ from dmlcheck.drawing.sound import is_sound
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.rows import MARK
 from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.specs.records import INPUT
+from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
@@ -267,7 +267,12 @@ def mask(desc: OperatorDesc, part: TensorPart, generator: Generator) -> Array:
         batch = tensor.sizes[-1]
         ends, starts = generator.integers(1, count + 2, batch), generator.integers(0, 2, batch)
         return np.broadcast_to(np.stack([ends, starts]), tensor.sizes).astype(dtype)
-    return generator.integers(0, count + 2, tensor.sizes).astype(dtype)
+    lengths = generator.integers(0, count + 2, tensor.sizes)
+    if kind == "KEY_QUERY_SEQUENCE_LENGTH_START_END":
+        batch, queries, _ = desc.tensors(OUTPUT)[0].tensor.sizes[-3:]
+        for start, each in ((batch, queries), (2 * batch + 1, count)):
+            lengths[..., start : start + batch + 1] = each * np.arange(batch + 1) + generator.integers(-1, 2, batch + 1)
+    return lengths.astype(dtype)
 
 
 def keys(desc: OperatorDesc) -> int:

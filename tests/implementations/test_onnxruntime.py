@@ -337,7 +337,7 @@ cases:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("number", "options", "rule"), [("101", [], "implementation-error"), ("102", ["--timeout", "2"], "timeout")]
+    ("number", "options", "rule"), [("101", [], "implementation-error"), ("102", ["--timeout", "5"], "timeout")]
 )
 def test_native_code_that_crashes_or_hangs_is_one_cases_error(
     tmp_path: Path, number: str, options: list[str], rule: str

@@ -20,7 +20,7 @@ from dmlcheck.reference.kernels.attention.bodies import (
     scaled_scores,
     softmax_times,
 )
-from dmlcheck.reference.kernels.attention.tiles import attention
+from dmlcheck.reference.kernels.attention.tiles import STARTS, attention
 from dmlcheck.reference.results import AsMeasured
 from dmlcheck.reference.rows import PRODUCTS, Kernel, same_parameters
 
@@ -51,7 +51,8 @@ def multihead_attention(
         ways = masked(scores, hidden, mask_filter_value, instead, output_type)
         return [softmax_times(way, v, output_type) for way in ways]
 
-    return of_all_heads(of_heads, (q, k, v), output_type)
+    found = of_all_heads(of_heads, (q, k, v), output_type)
+    return found._replace(where=True) if mask_type == STARTS else found
 
 
 @same_parameters(multihead_attention)

@@ -13,6 +13,7 @@ from dmlcheck.reference.ball.numbers import hull, product_of_parts, raw
 from dmlcheck.reference.functions.nested import stored
 from dmlcheck.reference.functions.overflowing import infinite_beyond, infinite_or_nan, is_too_large
 from dmlcheck.reference.functions.sums import total
+from dmlcheck.reference.kernels.attention.tiles import STARTS
 from dmlcheck.reference.results import AsMeasured, any_of
 
 # ---- query, key and value
@@ -101,7 +102,7 @@ def hidden_keys(masking: Any, mask_type: str, last: Any, count: int) -> Any:
         return keys > last
     if masking is None:
         return None
-    if mask_type == "BOOLEAN":
+    if mask_type in ("BOOLEAN", STARTS):
         return masking == 0
     ends, starts = masking[..., :1], masking[..., 1:]
     return (keys >= ends) | (keys < starts if starts.size else False)

@@ -165,23 +165,21 @@ def attention(given: Given) -> SeparateOutputs:
     _, k, v = found or (None, None, None)
     of_steps = {"output_present_key": k, "output_present_value": v}
     outputs = {name: sections(given, name, part) for name, part in of_steps.items() if given.get(name) is not None}
-    if found is not None and are_known(given, found.sizes_of_scores):
+    if found is not None and are_steps_known(given, found) and are_known(given, found.sizes_of_scores):
         return SeparateOutputs(queries(given, found), outputs)
     return SeparateOutputs(None, {"output": [Section(undefined, UNCUT)], **outputs})
 
 
 def parts(given: Given) -> AttentionInputs | None:
-    """Return query, key and value, or None where the documentation does not define their use together.
-
-    PastSequenceLengths is defined only if there are no earlier steps, and as many keys as queries.
-    """
+    """Return query, key and value, or None where the documentation does not define their use together."""
     heads = given.get("query_head_count", given.get("head_count"))
-    found = parts_of(given, heads, given.get("key_value_head_count", heads))
+    return parts_of(given, heads, given.get("key_value_head_count", heads))
+
+
+def are_steps_known(given: Given, found: AttentionInputs) -> bool:
+    """Whether all keys that the queries see are known: with PastSequenceLengths, only in the first step."""
     lengths = given.get("past_sequence_lengths")
-    if found is None or lengths is None:
-        return found
-    is_first = found.k.past is None and found.v.past is None and not np.any(lengths)
-    return found if is_first and found.k.length == found.q.length else None
+    return lengths is None or not (np.any(lengths) or found.q.length > found.k.length)
 
 
 def are_known(given: Given, sizes: Sizes) -> bool:
@@ -191,12 +189,13 @@ def are_known(given: Given, sizes: Sizes) -> bool:
         return False
     if mask is None:
         return True
-    if mask_type == "BOOLEAN":
-        return bool(mask.shape[-4:] == sizes) and has_only_ones_before(mask, 4)
-    return bool(mask_type != "KEY_QUERY_SEQUENCE_LENGTH_START_END")
+    return mask_type != "BOOLEAN" or (bool(mask.shape[-4:] == sizes) and has_only_ones_before(mask, 4))
 
 
 # ---- queries
+
+
+STARTS = "KEY_QUERY_SEQUENCE_LENGTH_START_END"
 
 
 def queries(given: Given, found: AttentionInputs) -> Cut:
@@ -215,7 +214,7 @@ def queries(given: Given, found: AttentionInputs) -> Cut:
         "k": of_heads(k),
         "v": of_heads(v),
         "position": at(None if position is None else position.reshape(sizes)),
-        "masking": at(as_scores(mask, given["mask_type"], sizes)),
+        "masking": of_mask(mask, given["mask_type"], sizes),
         "last": at(ends),
     }
     depth = found.depth(of_scores)
@@ -253,11 +252,35 @@ def in_blocks(x: Any) -> Any:
     return blocks_along(x, -2, max(1, ELEMENTS_OF_TILE // 2 * x.shape[-2] // x.size))
 
 
+def of_mask(mask: Any, mask_type: str, sizes: Sizes) -> Need:
+    """Return the `need` of a tile: its part of an optional mask."""
+    return of_starts(mask, sizes) if mask_type == STARTS else at(as_scores(mask, mask_type, sizes))
+
+
 def as_scores(mask: Any, mask_type: str, sizes: Sizes) -> Any:
     """Return an optional mask in dimensions that broadcast to the scores; masks of lengths have some for each batch."""
     if mask is None or mask_type == "BOOLEAN":
         return mask if mask is None else mask.reshape(sizes)
     return mask.reshape(-1, sizes[0]).T.reshape(sizes[0], 1, 1, 1, -1)
+
+
+def of_starts(mask: Any, sizes: Sizes) -> Need:
+    """Return the `need` of a tile: the keys that its queries see by lengths of keys, starts of queries and of keys.
+
+    Starts count the queries, or keys, of all batches. A batch's queries go from its start to that of the next batch,
+    its keys as far as its length. The last number, the end of all keys, is not used.
+    """
+    batch, _, _, length, keys = sizes
+    lengths, queries, starts = np.split(mask.ravel().astype(np.int64), [batch, 2 * batch + 1])
+
+    def need(_: Any, places: Places, __: Given) -> Any:
+        own, _, _, rows = places
+        at = np.array(own).reshape(-1, 1, 1, 1, 1)
+        query, key = at * length + np.array(rows)[:, None], at * keys + np.arange(keys)
+        sees = (query >= queries[at]) & (query < queries[at + 1])
+        return sees & (key >= starts[at]) & (key < starts[at] + lengths[at])
+
+    return need
 
 
 # ---- keys and values of all steps
@@ -275,24 +298,48 @@ def undefined() -> PartlyUndefined:
 
 def sections(given: Given, name: str, part: AttentionInput | None) -> list[Section]:
     """Return the sections of an output of keys or values: earlier steps, this step, and the undefined rest."""
-    *lead, batch, heads, length, size = given[name].sizes
-    has_room = given.get("past_sequence_lengths") is not None
-    past, own, bias = tensors_for((batch, heads, length, size), part, has_room=has_room)
+    sizes = given[name].sizes
+    lengths = given.get("past_sequence_lengths")
+    past, own, bias = tensors_for(sizes[-4:], part, has_room=lengths is not None)
+    if lengths is not None and np.any(lengths) and own is not None:
+        steps = (later_step(sizes, number, start, own, bias) for number, start in enumerate(lengths.ravel().tolist()))
+        return [section for step in steps for section in step]
     middle, end = accumulate(0 if x is None else x.shape[2] for x in (past, own))
-
-    def tiles(start: int, stop: int, **tensors: Any) -> Cut:
-        def where(places: Places, _: Given) -> Index:
-            b, h, rows, columns = slices(places)
-            return (*(0 for _ in lead), b, h, slice(rows.start + start, rows.stop + start), columns)
-
-        needs = {to: at(x) for to, x in tensors.items()}
-        return Cut(needs=needs, sizes=lambda _: (batch, heads, stop - start, size), where=where)
-
+    every = range(sizes[-4])
     return [
-        Section(present, tiles(0, middle, own=past, bias=None), is_exact=True),
-        Section(present, tiles(middle, end, own=own, bias=bias), is_exact=bias is None),
-        Section(undefined, tiles(end, length)),
+        Section(present, rows(sizes, every, range(middle), own=past, bias=None), is_exact=True),
+        Section(present, rows(sizes, every, range(middle, end), own=own, bias=bias), is_exact=bias is None),
+        Section(undefined, rows(sizes, every, range(end, sizes[-2]))),
     ]
+
+
+def later_step(sizes: Sizes, number: int, start: int, own: Any, bias: Any) -> list[Section]:
+    """Return the sections of a batch of an output that has room for all steps: the keys or values of this step.
+
+    They stand behind the `start` ones of earlier steps. The rest of the output stays as it was, and is unknown.
+    """
+    one, length, stop = range(number, number + 1), sizes[-2], start + own.shape[2]
+    if not 0 <= start <= stop <= length:
+        return [Section(undefined, rows(sizes, one, range(length)))]
+    here = rows(sizes, one, range(start, stop), own=own[number : number + 1], bias=bias)
+    return [
+        Section(undefined, rows(sizes, one, range(start))),
+        Section(present, here, is_exact=bias is None),
+        Section(undefined, rows(sizes, one, range(stop, length))),
+    ]
+
+
+def rows(sizes: Sizes, batches: range, lengths: range, **tensors: Any) -> Cut:
+    """Return the tiles of some batches and lengths of an output of keys or values, which need the same of tensors."""
+    *lead, _, heads, _, size = sizes
+
+    def where(places: Places, _: Given) -> Index:
+        b, h, own, columns = slices(places)
+        ranges = ((b, batches), (h, range(heads)), (own, lengths))
+        return (*(0 for _ in lead), *(slice(x.start + of.start, x.stop + of.start) for x, of in ranges), columns)
+
+    needs = {to: at(x) for to, x in tensors.items()}
+    return Cut(needs=needs, sizes=lambda _: (len(batches), heads, len(lengths), size), where=where)
 
 
 def tensors_for(sizes: Sizes, part: AttentionInput | None, *, has_room: bool) -> tuple[Any, Any, Any]:

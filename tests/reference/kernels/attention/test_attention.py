@@ -17,7 +17,7 @@ from made_descs import Made, tensor
 from products_of import peak
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.descs import FORMS, MASKS
+from dmlcheck.drawing.descs import FORMS, MASKS, STARTS
 from dmlcheck.reference import engine
 from dmlcheck.reference.kernels.attention import tiles as attention_tiles
 from dmlcheck.reference.tiling import cut
@@ -128,9 +128,19 @@ def is_hidden(made: Attention, batch: int, head: int, query: int, key: int) -> b
         return False
     if made.mask_type == "BOOLEAN":
         return bool(made.mask[batch, head, query, key] == 0)
-    if made.mask_type == "KEY_SEQUENCE_LENGTH":
-        return bool(key >= made.mask[0, batch])
-    return bool(key >= made.mask[0, batch] or key < made.mask[1, batch])
+    if made.mask_type == STARTS:
+        return not sees(made, made.mask.ravel().tolist(), batch, query, key)
+    ends, *starts = made.mask.reshape(-1, len(made.query))
+    return bool(key >= ends[batch] or any(key < each[batch] for each in starts))
+
+
+def sees(made: Attention, mask: list[int], batch: int, query: int, key: int) -> bool:
+    """Say whether a query sees a key by lengths of keys, and starts of queries and keys in all batches."""
+    count, length, _ = made.query.shape
+    keys = sum(0 if x is None else x.shape[axis] for x, axis in ((made.past_key, 2), (made.key, 1)))
+    first, end = mask[count + batch : count + batch + 2]
+    start = mask[2 * count + 1 + batch]
+    return first <= batch * length + query < end and start <= batch * keys + key < start + mask[batch]
 
 
 def apart(x: Array | None, heads: int) -> Any:
@@ -176,10 +186,13 @@ RESULTS = ("OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor")
 # ---- what is right
 
 
+MOST_DIMENSIONS = {"Query": 3, "Key": 3, "Value": 3, "Output": 3, "RelativePositionBias": 4, "Bias": 1}
+
+
 def fits(desc: OperatorDesc) -> bool:
     """Whether all tensors of a desc fit each other, in the forms that are drawn."""
-    given = [part for name in ("Query", "Key", "Value", "Output") for part in desc.parts[f"{name}Tensor"]]
-    if any(len(part.tensor.sizes) > 3 for part in given) or desc.parts.get("PastSequenceLengthsTensor"):
+    given = [(part, most) for name, most in MOST_DIMENSIONS.items() for part in desc.parts[f"{name}Tensor"]]
+    if any(len(part.tensor.sizes) > most for part, most in given) or desc.parts.get("PastSequenceLengthsTensor"):
         return False
     if desc.values["MaskType"] not in MASKS:
         return False
@@ -187,9 +200,9 @@ def fits(desc: OperatorDesc) -> bool:
 
 
 def attentions(operator: str, count: int, **wishes: tuple[Any, ...]) -> Iterator[Made]:
-    """Yield descs whose results are defined, with their inputs."""
+    """Yield descs whose results are documented or measured, with their inputs."""
     for desc, inputs in draws(operator, 2 * count, wishes, wanted=fits, sizes=TINY):
-        if not any(found.undefined is not None for found in engine.evaluate(desc, inputs).values()):
+        if not any(np.any(found.unknown) for found in engine.evaluate(desc, inputs).values()):
             yield desc, inputs
             count -= 1
         if not count:

@@ -17,6 +17,7 @@ from dmlcheck.reference.kernels.attention.bodies import (
     softmax_times,
     weighted_means,
 )
+from dmlcheck.reference.kernels.attention.tiles import STARTS
 
 A = np.array([[1.0, -2.0]], np.float32)
 NAN, INF = np.nan, np.inf
@@ -88,6 +89,7 @@ def test_a_hidden_key_has_a_weight_if_its_score_is_not_too_far_below_the_largest
 def test_keys_are_hidden_by_a_mask_of_each_or_by_their_places() -> None:
     assert hidden_keys(None, "NONE", None, 3) is None
     assert hidden_keys(np.array([0, 1, 2]), "BOOLEAN", None, 3).tolist() == [True, False, False]
+    assert hidden_keys(np.array([False, True]), STARTS, None, 2).tolist() == [True, False]
     assert hidden_keys(np.array([[2]]), "KEY_SEQUENCE_LENGTH", None, 3).tolist() == [[False, False, True]]
     ends_and_starts = np.array([[2, 1]])
     found = hidden_keys(ends_and_starts, "KEY_SEQUENCE_END_START", None, 3)

@@ -56,6 +56,20 @@ def test_lengths_of_each_batch_are_in_its_scores() -> None:
     assert tiles.as_scores(None, "NONE", (2, 3, 2, 4, 5)) is None
 
 
+def test_starts_count_the_queries_and_keys_of_all_batches() -> None:
+    """Two batches of 4 queries and 5 keys: queries from 0, 3 and 8, keys from 0 and 3, 3 and 4 of them.
+
+    The last query of the first batch sees no key. The keys of the second are 5 to 6, and its queries 4 to 7.
+    """
+    need = tiles.of_mask(np.array([[3, 4, 0, 3, 8, 0, 3, 10]], np.int32), tiles.STARTS, (2, 3, 1, 4, 5))
+    seen = need(None, [range(2), range(1), range(1), range(4)], {})
+    assert seen.shape == (2, 1, 1, 4, 5)
+    assert seen[0, 0, 0].astype(int).tolist() == [[1, 1, 1, 0, 0]] * 3 + [[0] * 5]
+    assert seen[1, 0, 0].astype(int).tolist() == [[1, 1, 0, 0, 0]] * 4
+    of_tile = need(None, [range(1, 2), range(1, 2), range(1), range(2, 4)], {})
+    assert of_tile.tolist() == seen[1:, :, :, 2:].tolist()
+
+
 def test_queries_may_be_cut_along_all_axes_but_their_elements() -> None:
     query = AttentionInput(np.zeros((1, 2, 1, 7, 2), np.float32))
     found = AttentionInputs(query, AttentionInput(KEY), AttentionInput(KEY))
@@ -79,7 +93,12 @@ def sections(sizes: tuple[int, ...], part: AttentionInput | None, **given: Any) 
 
 @pytest.mark.parametrize(
     ("length", "room", "lengths"),
-    [(5, {}, [2, 3, 0]), (6, {}, [0, 0, 6]), (6, {"past_sequence_lengths": KEY}, [2, 3, 1]), (4, {}, [0, 0, 4])],
+    [
+        (5, {}, [2, 3, 0]),
+        (6, {}, [0, 0, 6]),
+        (6, {"past_sequence_lengths": np.zeros(1)}, [2, 3, 1]),
+        (4, {}, [0, 0, 4]),
+    ],
 )
 def test_present_keys_are_those_of_earlier_steps_then_those_of_this_step_and_the_rest_is_undefined(
     length: int, room: dict[str, Any], lengths: list[int]
@@ -94,9 +113,31 @@ def test_a_section_has_its_place_behind_those_before() -> None:
     given = {"output_present_key": TensorDesc("FLOAT32", (1, 1, 2, 5, 2))}
     _, own, _ = tiles.sections(given, "output_present_key", AttentionInput(KEY, None, PAST))
     places = [range(1), range(1, 2), range(1, 3), range(2)]
-    assert own.tiles.where(places, given) == (0, slice(0, 1, 1), slice(1, 2, 1), slice(3, 5), slice(0, 2, 1))
+    assert own.tiles.where(places, given) == (0, slice(0, 1), slice(1, 2), slice(3, 5), slice(0, 2, 1))
     assert own.tiles.needs["own"](None, places, {}).tolist() == KEY[:, 1:2, 0, 1:3].tolist()
     assert own.tiles.needs["bias"](None, places, {}) is None
+
+
+def test_a_later_step_is_behind_the_earlier_ones_of_its_batch() -> None:
+    """Two batches of 3 keys, of which 1 and 4 are known, in an output for 6: the second has no room."""
+    key = np.arange(12, dtype=np.float32).reshape(2, 1, 1, 3, 2)
+    given = {
+        "output_present_key": TensorDesc("FLOAT32", (2, 1, 6, 2)),
+        "past_sequence_lengths": np.array([1, 4], np.int32),
+    }
+    before, own, rest, other = tiles.sections(given, "output_present_key", AttentionInput(key))
+    assert [each.tiles.sizes(given) for each in (before, own, rest, other) if each.tiles.sizes is not None] == [
+        (1, 1, 1, 2),
+        (1, 1, 3, 2),
+        (1, 1, 2, 2),
+        (1, 1, 6, 2),
+    ]
+    assert (before.formula, rest.formula, other.formula) == (tiles.undefined,) * 3
+    places = [range(1), range(1), range(1, 3), range(2)]
+    assert own.tiles.where is not None
+    assert own.tiles.where(places, given) == (slice(0, 1), slice(0, 1), slice(2, 4), slice(0, 2, 1))
+    found = own.formula(**{name: need(None, places, given) for name, need in own.tiles.needs.items()})
+    assert found.tolist() == key[:1, :, 0, 1:3].tolist()
 
 
 # ---- query, key and value from each layout
