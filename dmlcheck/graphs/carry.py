@@ -14,7 +14,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
 from dmlcheck.graphs.records import Step
 from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, rounding
 from dmlcheck.reference.arrays.data_types import infinite
-from dmlcheck.reference.ball.errors import Arithmetic, largest, plus
+from dmlcheck.reference.ball.errors import Arithmetic, plus
 from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
@@ -140,11 +140,15 @@ def _of_step(
     try:
         bounded = run(inputs)
     except NoBound:
-        bounded = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
-        _settle(step.desc, bounded, balls)
+        bounded = run({label: _rounded(x, parts[label]) for label, x in inputs.items()})
+        if kernel.tiles is ELEMENTS:
+            _lose(bounded, _errors_that_count(inputs), lambda radius: radius > 0)
+        else:
+            _lost(bounded)
+            _settle(step.desc, bounded, balls)
         return bounded
     if kernel.tiles is ELEMENTS:
-        _stay_unbounded(bounded, balls)
+        _lose(bounded, _errors_that_count(inputs), np.isinf)
     return bounded
 
 
@@ -205,12 +209,24 @@ def _spread(own: dict[str, TensorBounds], spread: list[dict[str, TensorBounds]],
     return own
 
 
-def _stay_unbounded(bounded: dict[str, TensorBounds], balls: Mapping[str, Ball]) -> None:
-    """Leave elements without a bound where an input has none, though the function has limits: they may be NaN."""
+def _errors_that_count(inputs: Mapping[str, Any]) -> list[Array]:
+    """Return the errors of operands; where a certain condition chooses one of two, those of the chosen elements."""
+    condition = inputs.get("ConditionTensor")
+    if isinstance(condition, np.ndarray):
+        return [np.where(condition, _error(inputs["ATensor"]), _error(inputs["BTensor"]))]
+    return [x.radius for x in inputs.values() if isinstance(x, Ball)]
+
+
+def _error(x: Any) -> Array:
+    return x.radius if isinstance(x, Ball) else np.zeros(np.shape(x))
+
+
+def _lose(bounded: Mapping[str, TensorBounds], errors: Sequence[Array], is_lost: Callable[[Array], Array]) -> None:
+    """Leave elements without a bound that follow from some errors, though the function has limits: they may be NaN."""
     for one in bounded.values():
-        for x in balls.values():
-            if x.shape == one.tensor.sizes and not largest(x.radius) < np.inf:
-                one.radius = np.where(np.isinf(x.radius).reshape(-1), np.inf, one.radius)
+        for lost in filter(np.any, map(is_lost, errors)):
+            is_each = lost.shape == one.tensor.sizes
+            one.radius = np.where(lost.reshape(-1) if is_each else np.True_, np.inf, one.radius)
 
 
 def _lost(bounded: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
@@ -279,7 +295,8 @@ def _bounded(
     **options: Any,
 ) -> dict[str, TensorBounds]:
     limits, jumps = function_range(desc), row(desc.spec.operator).kernel.jumps
-    kinds = {"has_jumps": jumps == REMAINDERS, "is_whole": jumps == WHOLE_STEPS}
+    is_chosen = "ConditionTensor" in inputs
+    kinds = {"has_jumps": jumps == REMAINDERS, "is_whole": jumps == WHOLE_STEPS, "is_chosen": is_chosen}
     bounded = {part.label: TensorBounds(part.tensor, limits, **kinds) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, desc.by_field(inputs), asked, precision, **options):

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.ball.errors import plus
+from dmlcheck.reference.ball.errors import largest, plus
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.values.layouts import Array, viewed
-from dmlcheck.values.number_formats import FORMATS
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
 class Carried(NamedTuple):
@@ -36,9 +36,16 @@ class TensorBounds:
     """The bounds of a tensor as they come in, piece by piece."""
 
     def __init__(
-        self, tensor: TensorDesc, limits: tuple[float, float], *, has_jumps: bool = False, is_whole: bool = False
+        self,
+        tensor: TensorDesc,
+        limits: tuple[float, float],
+        *,
+        has_jumps: bool = False,
+        is_whole: bool = False,
+        is_chosen: bool = False,
     ) -> None:
         self.is_whole = is_whole  # no fractions, which only a rounding to the type could make
+        self.is_chosen = is_chosen  # elements of operands as they are
         self.tensor = tensor
         self.limits = limits
         self.has_jumps = has_jumps
@@ -72,8 +79,14 @@ class TensorBounds:
             self.apart[at] = reach
 
     def _rounding(self, value: Array, radius: Array) -> Array:
-        """Return how far results are rounded: whole numbers only where the type does not hold all of their size."""
+        """Return how far results are rounded: whole numbers only where the type does not hold all of their size.
+
+        Nor are chosen elements that the type holds.
+        """
         found = rounding(value, radius, self.tensor.data_type)
+        if self.is_chosen:
+            is_held = (radius == 0) & (value == value.astype(NUMPY_TYPES[self.tensor.data_type]))
+            return np.where(is_held, 0.0, found)
         most = 2.0 ** FORMATS[self.tensor.data_type].precision
         return np.where(np.abs(value) + radius <= most, 0.0, found) if self.is_whole else found
 
@@ -161,8 +174,13 @@ def _within(value: Array, radius: Array, low: float, high: float) -> tuple[Array
 
 
 def rounding(value: Array, radius: Array, data_type: str) -> Array:
-    """Return how far the rounding of results to their type may take them; denormals may be flushed."""
+    """Return how far the rounding of results to their type may take them: infinity and NaN have none.
+
+    Denormals may be flushed.
+    """
     size = np.abs(value) + radius
+    if not largest(size) < np.inf:
+        size = np.where(np.isfinite(value), size, 0.0)
     most: Array = size * FORMATS[data_type].unit_roundoff
     smallest = _smallest(data_type)
     is_small = (size < smallest) & (size > 0)

@@ -13,9 +13,10 @@ from dmlcheck.formats.find import Target
 from dmlcheck.models.inputs import ModelInputs, given_inputs, random_inputs
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.export.records import BYTES_OF
+from dmlcheck.onnx.model.evaluator import RANDOM
 from dmlcheck.onnx.model.file import read_to_run
-from dmlcheck.onnx.model.parts import element_types, read_by
-from dmlcheck.onnx.reading import DOMAINS, Unreadable, element_type, schema_of, tensor_of
+from dmlcheck.onnx.model.parts import element_types, graphs_of, read_by
+from dmlcheck.onnx.reading import DOMAINS, Unreadable, constant, element_type, schema_of, tensor_of
 
 _MOST_NAME = 1000  # characters of the name of a case
 
@@ -100,6 +101,27 @@ class Loaded(NamedTuple):
             if not wanted.isdisjoint(each.node.output):
                 wanted.update(each.reads)
         return sorted(self.any_numbers & wanted)
+
+    def random_before(self, name: str) -> str | None:
+        """Return the name of the first node that a tensor depends on and that draws random numbers, or None."""
+        wanted, found = {name}, None
+        for each in reversed(self.nodes):
+            if not wanted.isdisjoint(each.node.output):
+                wanted.update(each.reads)
+                found = each.case.name if self._draws(each.node) else found
+        return found
+
+    def _draws(self, node: Any) -> bool:
+        """Whether a node or one in its graphs may draw random numbers; Dropout does if its third input says so."""
+        if any(self._draws(inner) for graph in graphs_of(node) for inner in graph.node):
+            return True
+        if node.domain or node.op_type not in RANDOM:
+            return False
+        if node.op_type != "Dropout":
+            return True
+        training = node.input[2] if len(node.input) > 2 else ""
+        known = constant(self.constants[training], training).values if training in self.constants else None
+        return training != "" and (known is None or bool(known.any()))
 
     def makers(self, names: Iterable[str]) -> list[str]:
         """Return the names of the nodes that give some tensors."""

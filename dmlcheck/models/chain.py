@@ -97,7 +97,7 @@ class Chain:
         reads = [name for name in graph.inputs if name not in constants and name not in self.of_constants]
         if not reads:
             self.of_constants.update(actual)
-        is_hopeless = before is not None and all(_has_no_bound(held[name]) for name in reads if _is_inexact(held[name]))
+        is_hopeless = before is not None and _is_hopeless(graph, held, reads)
         given |= {name: _rounded(given[name], one) for name, one in slack.items() if name in given}
         try:
             precision = self.limits.precision._replace(peer=self.limits.peer)
@@ -215,6 +215,14 @@ def _has_no_bound(held: Array | Carried) -> bool:
     return isinstance(held, Carried) and held.radius is not None and bool(np.isinf(held.radius).all())
 
 
+def _is_hopeless(graph: Graph, held: Given, reads: Iterable[str]) -> bool:
+    """Whether nothing bounds any element of an input, nor of the others that count; a condition may leave it out."""
+    if any("ConditionTensor" in step.inputs for step in graph.steps):
+        return False
+    is_lost = any(_has_no_bound(held[name]) for name in graph.inputs)
+    return is_lost and all(_has_no_bound(held[name]) for name in reads if _is_inexact(held[name]))
+
+
 def _without_bounds(graph: Graph, given: Given) -> dict[str, Carried]:
     """Return the results of a node without any bound: nothing bounds its inputs, and only values are computed."""
     data = {name: _bytes(one) for name, one in given.items()}
@@ -290,11 +298,29 @@ def follow_node(
     """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
     if isinstance(mapped, Unjudged) or mapped.graph is None:
         why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs do not have the sizes that they must have"
+        if _follow_nothing(chain, node, actual):
+            return
         reads = [name for name in node.reads if name not in model.constants]
         chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
     else:
         constants = {name: data for name, data in mapped.data.items() if name in model.constants}
         chain.add(node.case.name, mapped.graph, actual, constants, mapped.slack)
+
+
+# What operators give that add or multiply no elements at all.
+_OF_NOTHING = {"MatMul": 0, "ReduceL1": 0, "ReduceL2": 0, "ReduceProd": 1, "ReduceSum": 0, "ReduceSumSquare": 0}
+
+
+def _follow_nothing(chain: Chain, node: NodeCase, actual: Mapping[str, Any]) -> bool:
+    """Take the exact outputs of a node whose first input has no elements; False where they are not known."""
+    number = None if node.node.domain else _OF_NOTHING.get(node.node.op_type)
+    held = chain.held.get(node.node.input[0]) if number is not None else None
+    elements = held.value if isinstance(held, Carried) else held
+    if elements is None or elements.size:
+        return False
+    for name, values in actual.items():
+        chain.exact(name, np.full_like(values, number))
+    return True
 
 
 def is_of_sizes(node: NodeCase) -> bool:

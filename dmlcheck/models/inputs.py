@@ -165,7 +165,8 @@ def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, in
     for name, use in lengths.items():
         arrays[name][...] = _length(use, shapes, arrays, uses)
     is_whole = {name for name, array in arrays.items() if array.dtype.kind in "iu" and array.size}
-    return ModelInputs(arrays, any_numbers=frozenset(name for name in is_whole if uses[name] == Use()))
+    is_any = frozenset(name for name in is_whole if uses[name] == Use() or uses[name].is_part)
+    return ModelInputs(arrays, any_numbers=is_any)
 
 
 def of_any_numbers(names: Sequence[str]) -> str:

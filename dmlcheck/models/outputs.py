@@ -187,8 +187,10 @@ class ModelOutputs:
             name = case.name.removeprefix(OF_OUTPUT)
             actual = self.actual.get(name, self.model.inputs.get(name))
             if actual is None or name not in self.chain.held:
-                note = Diagnostic("missing-tensor", "the implementation gave nothing for it", NOTE, case.file)
-                yield CaseResult(case, SKIPPED, f"missing-tensor: {note.message}", (note,))
+                is_constant = name in self.model.constants
+                why = _CONSTANT if is_constant else Unjudged("missing-tensor", "the implementation gave nothing for it")
+                note = Diagnostic(why.rule, why.reason, NOTE, case.file)
+                yield CaseResult(case, SKIPPED, f"{why.rule}: {why.reason}", (note,))
                 continue
             result = self._result(case, self.chain.output(name, actual, len(self.model.nodes)))
             yield result._replace(seconds=time.perf_counter() - start)
@@ -209,6 +211,7 @@ class ModelOutputs:
         return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, output=output)
 
 
+_CONSTANT = Unjudged("not-mapped", "it is a constant of the model, which no node computes")
 _HELP = "look at the nodes that fail; if none does, run with --bisect"
 
 
@@ -260,6 +263,9 @@ def together_result(
     reasons = []
     for name, actual in found.items():
         judged = _judged_together(case, name, actual, alone[name], chain, len(model.nodes))
+        drawn = model.random_before(name) if isinstance(judged, CaseResult) else None
+        if drawn is not None:
+            judged = f"{name} is another one in each run: {drawn} draws random numbers"
         if isinstance(judged, CaseResult):
             return judged
         reasons += [judged] if judged else []

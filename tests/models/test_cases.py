@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from onnx import helper
 from run_models import Runtime, constant, one_input, perceptron
-from whole_models import node, save
+from whole_models import node, save, tensor
 
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.find import Target
@@ -50,3 +51,28 @@ def test_a_node_has_no_place_in_a_model() -> None:
     assert (origin.line(1), origin.literal(())) == ("", None)
     made = origin.diagnostic(Finding("not-mapped", (), {"problem": "so"}))
     assert (made.where, made.message) == ("m.onnx", "so")
+
+
+BRANCH = helper.make_graph([node("RandomUniform", "", "r", "r", shape=[2])], "branch", [], [tensor("r", [2])])
+
+
+@pytest.mark.parametrize(
+    ("first", "drawn"),
+    [
+        (node("RandomNormalLike", "x", "a", "first"), "first"),
+        (node("Dropout", "x - yes", "a", "first"), "first"),
+        (node("Dropout", "x - asked", "a", "first"), "first"),
+        (node("Dropout", "x - no", "a", "first"), None),
+        (node("Dropout", "x", "a", "first"), None),
+        (node("If", "yes", "a", "first", then_branch=BRANCH, else_branch=BRANCH), "first"),
+        (node("Relu", "x", "a", "first"), None),
+    ],
+    ids=lambda each: getattr(each, "op_type", each),
+)
+def test_tensors_that_follow_from_random_numbers_are_known(first: Any, drawn: str | None) -> None:
+    nodes = [first, node("RandomUniform", "", "b", "other", shape=[2]), node("Neg", "a", "y", "last")]
+    made = one_input(nodes, [2], [constant("yes", True, bool), constant("no", False, bool)])
+    made.graph.input.append(tensor("asked", [], helper.TensorProto.BOOL))
+    found = read(made)
+    assert isinstance(found, Loaded)
+    assert (found.random_before("y"), found.random_before("x")) == (drawn, None)

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import float32, graph, node_of
+from onnx import helper
 from run_models import one_input
 from whole_models import node
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.chain import Chain, NodeShare, follow_node, is_of_sizes, known_arrays
@@ -157,3 +159,151 @@ def test_the_shares_are_of_squared_relative_errors() -> None:
     for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
         chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})
     assert chain.shares() == (NodeShare("second", pytest.approx(0.75)), NodeShare("first", pytest.approx(0.25)))
+
+
+@pytest.mark.parametrize("fault", [1.0, 1 + 2.0**-9])
+def test_infinities_that_hide_elements_have_no_error(fault: float) -> None:
+    x, w, hidden = random(4, 4), random(4, 4), np.triu(np.full((4, 4), -np.inf, np.float32), 1)
+    scores = x @ w
+    left = scores + hidden
+    parts = np.exp(left - left.max(axis=1, keepdims=True))
+    shares = (parts / parts.sum(axis=1, keepdims=True) * np.float32(fault)).astype(np.float32)
+    chain = Chain({"x": x, "w": w, "hidden": hidden}, Limits())
+    for operator, inputs, name, output in (
+        ("MatMul", {"x": x, "w": w}, "scores", scores),
+        ("Add", {"scores": scores, "hidden": hidden}, "left", left),
+        ("Softmax", {"left": left}, "shares", shares),
+    ):
+        chain.add(name, named(operator, inputs, name, float32(4, 4)), {name: output})
+    hides = chain.output("left", left, 2)
+    assert (hides.reason, hides.verdict.findings) == (None, ())
+    shows = left.copy()
+    shows[0, 3] = -1e30
+    assert chain.output("left", shows, 2).verdict.findings
+    found = chain.output("shares", shares, 3)
+    assert found.reason is None
+    assert bool(found.verdict.findings) is (fault != 1)
+
+
+@pytest.mark.parametrize(("operator", "number"), [("ReduceSum", 0), ("ReduceProd", 1)])
+def test_what_is_made_of_no_elements_is_known(operator: str, number: float) -> None:
+    made = one_input([node(operator, "x", "y", "reduce")], [2, 0])
+    (reduce,) = node_cases(made, "m", {})
+    for is_right in (True, False):
+        chain = Chain({"x": np.zeros((2, 0), np.float32)}, Limits())
+        y = np.full(2, number if is_right else 3, np.float32)
+        follow_node(chain, reduce, Unjudged("runs-elsewhere", "so"), {"y": y}, Loaded(made, {}, (reduce,), {}))
+        found = chain.output("y", y, 1)
+        assert (found.reason, found.verdict.findings == ()) == (None, is_right)
+
+
+# ---- elements of which some have no bound: T5 has buckets of distances, whose logarithms are cut to whole numbers
+
+
+def follow(given: dict[str, Array], *rows: tuple[str, str, str, Array]) -> Chain:
+    """Return a chain through nodes: operator, inputs, output, and what an implementation gives for it."""
+    chain, arrays = Chain(given, Limits()), dict(given)
+    for operator, inputs, name, output in rows:
+        kinds = {"to": helper.np_dtype_to_tensor_dtype(output.dtype)} if operator == "Cast" else {}
+        reads = {each: arrays[each] for each in inputs.split()}
+        chain.add(name, named(operator, reads, name, TensorRef.of(output), **kinds), {name: output})
+        arrays[name] = output
+    return chain
+
+
+GIVEN: dict[str, Array] = {
+    "distance": np.array([0, 1, 2, 3, 4], np.int64),
+    "near": np.array([True, True, True, True, False]),
+    "two": np.full(5, np.log(2), np.float32),
+    "eight": np.full(5, 8, np.int64),
+}
+
+
+def buckets(fault: int = 0) -> tuple[Chain, Array]:
+    """Return a chain and its result: near distances, and one of a logarithm, which is 2 but for errors."""
+    scaled = GIVEN["distance"].astype(np.float32)
+    with np.errstate(divide="ignore"):
+        logs = np.log(scaled)
+    halves = logs / GIVEN["two"]
+    cut = np.trunc(np.maximum(halves, -9)).astype(np.int64)
+    places = np.where(GIVEN["near"], GIVEN["distance"], cut + 8)
+    places[1] += fault
+    chain = follow(
+        GIVEN,
+        ("Cast", "distance", "scaled", scaled),
+        ("Log", "scaled", "logs", logs),
+        ("Div", "logs two", "halves", halves),
+        ("Cast", "halves", "cut", cut),
+        ("Cast", "cut", "short", cut.astype(np.int16)),
+        ("Add", "cut eight", "far", cut + 8),
+        ("Where", "near distance far", "places", places),
+    )
+    return chain, places
+
+
+@pytest.mark.parametrize("fault", [0, 1])
+def test_elements_that_a_condition_chooses_keep_their_own_errors(fault: int) -> None:
+    chain, places = buckets(fault)
+    held = chain.held["places"]
+    assert isinstance(held, Carried)
+    assert held.radius is not None
+    assert held.radius.tolist() == [0, 0, 0, 0, pytest.approx(0.5, abs=1e-6)]
+    found = chain.output("places", places, 6)
+    assert (found.reason, bool(found.verdict.findings)) == (None, bool(fault))
+
+
+def test_only_whole_numbers_that_are_not_certain_lose_their_bound() -> None:
+    """The logarithms of 1 and 3 are cut to 0 and 1; those of 2 and 4 are whole, and Log may round them down."""
+    held = buckets()[0].held["short"]
+    assert isinstance(held, Carried)
+    assert held.radius is not None
+    assert np.isinf(held.radius).tolist() == [True, False, True, False, True]
+
+
+@pytest.mark.parametrize("fault", [0, 1])
+def test_chosen_floats_are_not_rounded(fault: int) -> None:
+    """A whole number stays one beside a number with errors: it is certain when it is cut."""
+    given = {"x": random(2), "factor": random(2), "near": np.array([True, False]), "whole": np.full(2, -2, np.float32)}
+    product = given["x"] * given["factor"]
+    chosen = np.where(given["near"], given["whole"], product)
+    cut = np.trunc(chosen).astype(np.int64) - fault
+    chain = follow(
+        given,
+        ("Mul", "x factor", "product", product),
+        ("Where", "near whole product", "chosen", chosen),
+        ("Cast", "chosen", "cut", cut),
+    )
+    found = chain.output("cut", cut, 3)
+    assert (found.reason, bool(found.verdict.findings)) == (None, bool(fault))
+
+
+def test_a_tensor_without_bounds_is_left_out_by_a_condition() -> None:
+    far, places = GIVEN["distance"] + 7, np.array([0, 1, 2, 3, 11], np.int64)
+    chain = Chain(GIVEN, Limits())
+    chain.give_up({"far": far}, "why")
+    reads = {"near": GIVEN["near"], "distance": GIVEN["distance"], "far": far}
+    chain.add("choose", named("Where", reads, "places", TensorRef.of(places)), {"places": places})
+    held = chain.held["places"]
+    assert isinstance(held, Carried)
+    assert held.radius is not None
+    assert np.isinf(held.radius).tolist() == [False, False, False, False, True]
+
+
+def test_what_follows_from_constants_keeps_the_bounds_that_it_has() -> None:
+    x = np.array([0, 4], np.float32)
+    with np.errstate(divide="ignore"):
+        logs = np.log(x)
+    cut = np.array([-(2**63), 1])
+    chain = Chain({}, Limits())
+    for operator, reads, name, output, more in (
+        ("Log", {"x": x}, "logs", logs, {}),
+        ("Cast", {"logs": logs}, "cut", cut, {"to": helper.TensorProto.INT64}),
+        ("Add", {"cut": cut, "eight": np.array([8, 8])}, "far", cut + 8, {}),
+    ):
+        made = named(operator, reads, name, TensorRef.of(output), **more)
+        constants = {each: array.view(np.uint8) for each, array in reads.items() if each in ("x", "eight")}
+        chain.add(name, made, {name: output}, constants)
+    held = chain.held["far"]
+    assert isinstance(held, Carried)
+    assert held.radius is not None
+    assert np.isinf(held.radius).tolist() == [True, False]

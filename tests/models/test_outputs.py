@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from run_models import ROUNDED, RUNTIME, Runtime, onnx, perceptron, random, runtime
+from run_models import ROUNDED, RUNTIME, Runtime, constant, onnx, perceptron, random, runtime
 from whole_models import INT64, model, node, numbers, save, tensor
 
 from dmlcheck.formats.find import Target
@@ -233,3 +233,44 @@ def test_indices_are_judged_though_directml_has_another_type_for_them(runtime: t
     assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
         ["top", "neg", "output:n", "output:y"], "passed"
     )
+
+
+def test_a_constant_that_is_an_output_is_called_so() -> None:
+    given = node("Constant", "", "c", "given", value=onnx.helper.make_tensor("", TensorProto.FLOAT, [2], [1.0, 2.0]))
+    made = model([given, node("Relu", "x", "y", "relu")], {"x": [2]}, {"y": [2], "c": [2]})
+    found = results(made)["output:c"]
+    said = "not-mapped: it is a constant of the model, which no node computes"
+    assert (found.outcome, found.reason) == ("skipped", said)
+
+
+# ---- random numbers, which are others in each run
+
+
+def drawn(random: Any) -> Any:
+    """Return a model with a node that draws numbers; it is not the first, by whose place the numbers are chosen."""
+    nodes = [node("Relu", "x", "z", "relu"), random, node("Mul", "r x", "y", "scale")]
+    return model(nodes, {"x": [64]}, {"y": [64], "z": [64]}, [constant("yes", True, bool)])
+
+
+@pytest.mark.parametrize(
+    "random",
+    [
+        node("RandomNormal", "", "r", "noise", shape=[64]),
+        node("Dropout", "x - yes", "r", "noise"),
+    ],
+    ids=lambda each: each.op_type,
+)
+def test_what_follows_from_random_numbers_may_differ_when_the_whole_model_runs(random: Any) -> None:
+    found = together(drawn(random))
+    assert found is not None
+    assert found.outcome == "skipped"
+    assert "noise" in str(found.reason)
+
+
+def test_what_follows_from_no_random_numbers_must_not_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    change_whole(monkeypatch, lambda array: array * np.float32(1.5))
+    quiet = node("Dropout", "x", "r", "quiet")
+    for other in (node("RandomNormal", "", "r", "noise", shape=[64]), quiet):
+        found = together(drawn(other))
+        assert found is not None
+        assert (found.outcome, found.diagnostics[0].rule) == ("failed", "output-mismatch")

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from dmlcheck.diagnostics.wording import size_text
 from dmlcheck.onnx.model.bytes import MOST_BYTES, bytes_and_weights, model_bytes
 from dmlcheck.onnx.model.named_sizes import names_of_size, size_of
+from dmlcheck.onnx.model.parts import read_by
 from dmlcheck.onnx.reading import DOMAINS, Unreadable, first_line, parsed_model, parsed_tensor, unknown_opset
 from dmlcheck.values.memory import available_bytes
 
@@ -124,7 +125,36 @@ def _without_functions(path: str, model: Any) -> Any:
     for named in (*whole.opset_import, *all_nodes(whole.graph)):
         if named.domain in DOMAINS:
             named.domain = ""
+    for graph in graphs_of(whole.graph):
+        _sort(graph)
     return whole
+
+
+def _sort(graph: Any) -> None:
+    """Put the nodes of a graph after those that they read, as ONNX Runtime does; one with a cycle stays as it is.
+
+    A node comes later only where it must.
+    """
+    makers: dict[str, int] = {}
+    for at, node in enumerate(graph.node):
+        for name in filter(None, node.output):
+            makers.setdefault(name, at)
+    reads = [sorted({makers[name] for name in read_by(node) if name in makers}) for node in graph.node]
+    if all(before < at for at, befores in enumerate(reads) for before in befores):
+        return
+    try:
+        list(TopologicalSorter(dict(enumerate(reads))).static_order())
+    except CycleError:
+        return
+    order: dict[int, None] = {}
+    waiting = list(reversed(range(len(reads))))
+    while waiting:
+        missing = [before for before in reads[waiting[-1]] if before not in order]
+        if missing:
+            waiting.extend(reversed(missing))
+        else:
+            order[waiting.pop()] = None
+    _replace(graph.node, [graph.node[at] for at in order])
 
 
 def elements(sizes: Iterable[int], most: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.onnx.model.file import all_nodes
-from dmlcheck.onnx.model.parts import whole_number
+from dmlcheck.onnx.model.parts import graphs_of, whole_number
 
 # Through which an index, a mask or a length passes as it is: their first input.
 _PASSES = frozenset(
@@ -22,6 +22,7 @@ _PASSES = frozenset(
         "GatherElements",
         "GatherND",
         "Identity",
+        "Pad",
         "Reshape",
         "Slice",
         "Split",
@@ -64,7 +65,8 @@ class Use(NamedTuple):
 
     Its whole numbers are from `least` to below `most`, its floats in the range `floats`; or `related` makes its numbers
     for its shape. `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names
-    the input that has the keys of earlier runs, `new` the inputs with the keys and queries of this one.
+    the input that has the keys of earlier runs, `new` the inputs with the keys and queries of this one. With `is_part`
+    an index is made of its numbers and others, so that it may be beyond what it indexes.
     """
 
     most: int | None = None
@@ -76,6 +78,7 @@ class Use(NamedTuple):
     least: int = 0
     related: Made | None = None
     floats: tuple[float, float] | None = None
+    is_part: bool = False
 
 
 def uses_of(model: Any, sizes: Mapping[str, Sequence[int]], low: Collection[str] = ()) -> dict[str, Use]:
@@ -87,8 +90,25 @@ def uses_of(model: Any, sizes: Mapping[str, Sequence[int]], low: Collection[str]
     for node in all_nodes(model.graph):
         for index, name in enumerate(node.input):
             readers.setdefault(name, []).append((node, index))
+        for name, output in _given_by_branches(node):
+            readers.setdefault(name, []).append((_Branch("Identity", (name,), (output,)), 0))
     lengths = _lengths(model.graph.input, sizes)
     return {value.name: _use(value.name, readers, sizes, low, lengths.get(value.name)) for value in model.graph.input}
+
+
+class _Branch(NamedTuple):
+    """A step from a tensor of a branch to the output of its If, as a node."""
+
+    op_type: str
+    input: tuple[str, ...]
+    output: tuple[str, ...]
+    attribute: tuple[Any, ...] = ()
+
+
+def _given_by_branches(node: Any) -> Iterator[tuple[str, str]]:
+    """Yield the outputs of the branches of an If, each with the output of the If that it may become."""
+    for graph in graphs_of(node) if node.op_type == "If" else ():
+        yield from zip((value.name for value in graph.output), node.output, strict=False)
 
 
 def _lengths(values: Sequence[Any], sizes: Mapping[str, Sequence[int]]) -> dict[str, Made]:
@@ -118,7 +138,8 @@ def _use(
     low: Collection[str],
     lengths: Made | None,
 ) -> Use:
-    limits: list[tuple[int, int]] = []
+    limits: list[Span] = []
+    joined: list[Span] = []
     updated: list[_Updated] = []
     made = lengths
     shares: tuple[float, float] | None = None
@@ -128,7 +149,7 @@ def _use(
         if not is_part and (node.op_type, index) in _OF_UPDATES:
             updated += [_Updated.of(Reader(node, sizes), limit) for _, limit in indexed]
         else:
-            limits += indexed
+            (joined if is_part else limits).extend(indexed)
         if is_part:
             continue
         length = _LENGTHS.get((node.op_type, index))
@@ -140,12 +161,12 @@ def _use(
         limits += spans(node, index, sizes)
         made = made or related(node, index, sizes)
         shares = shares or floats(node, index)
-    if updated and not limits and len(set(updated)) == 1 and updated[0].has_places:
+    limits += [] if is_mask else joined
+    if len(set(updated)) == 1 and updated[0].has_places_within(limits):
         made = made or updated[0].places
-    else:
-        limits += [(0, one.limit) for one in updated]
-    most = min((most for _, most in limits), default=None)
-    return Use(most, is_mask, hides, least=max((least for least, _ in limits), default=0), related=made, floats=shares)
+    limits += [(0, one.limit) for one in updated]
+    least, most = max((least for least, _ in limits), default=0), min((most for _, most in limits), default=None)
+    return Use(most, is_mask, hides, least=least, related=made, floats=shares, is_part=bool(joined))
 
 
 def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int, bool]]:
@@ -378,11 +399,14 @@ class _Updated(NamedTuple):
             return cls(sizes, limit, reader.attribute("axis", 0), 0)
         return cls(sizes, limit, None, (0, *reader.of(1))[-1])
 
-    @property
-    def has_places(self) -> bool:
-        """Whether indices can be made that differ."""
-        is_known = 0 < math.prod(self.sizes or (0,)) <= _LARGEST
-        return is_known and (self.axis is None or -len(self.sizes) <= self.axis < len(self.sizes))
+    def has_places_within(self, limits: Sequence[Span]) -> bool:
+        """Whether indices can be made that differ, and are within limits; tuples are within none but their own."""
+        if not 0 < math.prod(self.sizes or (0,)) <= _LARGEST:
+            return False
+        if self.axis is None:
+            return not limits
+        are_within = all(least <= 0 and self.limit <= most for least, most in limits)
+        return are_within and -len(self.sizes) <= self.axis < len(self.sizes)
 
     def places(self, shape: tuple[int, ...]) -> Array:
         """Return indices that differ while there are enough, the last first.

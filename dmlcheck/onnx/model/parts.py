@@ -19,10 +19,15 @@ SHAPE_OF = "dmlcheck.shape_of."  # how the names of outputs begin that have the 
 def read_by(node: Any) -> list[str]:
     """Return the names of the tensors that a node reads, including those that its inner graphs take from around it."""
     names = dict.fromkeys(name for name in node.input if name)
-    for attribute in node.attribute:
-        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-            names.update(dict.fromkeys(_taken_from_outside(graph)))
+    for graph in graphs_of(node):
+        names.update(dict.fromkeys(_taken_from_outside(graph)))
     return list(names)
+
+
+def graphs_of(node: Any) -> Iterator[Any]:
+    """Yield the graphs that a node runs."""
+    for attribute in node.attribute:
+        yield from (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
 
 
 def _taken_from_outside(graph: Any) -> Iterator[str]:
@@ -40,7 +45,7 @@ def whole_number(node: Any, name: str, default: Any) -> Any:
 
 def has_graphs(node: Any) -> bool:
     """Whether a node runs graphs of its own, as If and Loop do."""
-    return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
+    return next(graphs_of(node), None) is not None
 
 
 def read_from_outside(nodes: Iterable[Any]) -> list[str]:

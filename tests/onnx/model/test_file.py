@@ -296,3 +296,38 @@ def test_what_is_no_model_does_not_run(data: bytes) -> None:
     Path("a.onnx").write_bytes(data)
     with pytest.raises(Unreadable):
         read_to_run("a.onnx", {})
+
+
+# ---- nodes that stand before what they read: ONNX Runtime's converter to FLOAT16 puts its casts last
+
+
+def order(*nodes: Any) -> list[str]:
+    return [each.name for each in read_whole(save(model(list(nodes), {"x": [2]}, {"y": [2]})), {}).proto.graph.node]
+
+
+def test_nodes_come_after_what_they_read_and_stay_where_they_can() -> None:
+    add, cast = node("Add", "a c", "y", "add"), node("Cast", "x", "c", "cast", to=1)
+    assert order(node("Relu", "x", "a", "first"), add, node("Neg", "y", "z", "last"), cast) == [
+        "first",
+        "cast",
+        "add",
+        "last",
+    ]
+    assert order(cast, node("Relu", "x", "a", "second"), add) == ["cast", "second", "add"]
+
+
+def test_what_an_inner_graph_reads_comes_before_it_and_its_own_nodes_are_put_in_order() -> None:
+    inner = [node("Neg", "b", "r", "late"), node("Relu", "c", "b", "early")]
+    branch = helper.make_graph(inner, "branch", [], [tensor("r", [2])])
+    made = [node("If", "yes", "y", "if", then_branch=branch, else_branch=branch), node("Cast", "x", "c", "cast", to=1)]
+    made.append(node("Identity", "y", "z", "last"))
+    read = read_whole(save(model(made, {"x": [2]}, {"z": [2]})), {}).proto.graph
+    names = [[each.name for each in graph.node] for graph in graphs_of(read)]
+    assert names == [["cast", "if", "last"], ["early", "late"], ["early", "late"]]
+
+
+def test_nodes_in_a_circle_or_with_outputs_of_one_name_stay_as_they_are() -> None:
+    circle = [node("Add", "x b", "a", "a"), node("Neg", "a", "b", "b"), node("Relu", "x", "c", "c")]
+    assert order(*circle) == ["a", "b", "c"]
+    twice = [node("Neg", "x", "a", "first"), node("Relu", "a", "b", "reader"), node("Abs", "b", "a", "again")]
+    assert order(*twice) == ["first", "reader", "again"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 from whole_models import INT64, model, node, tensor
 
 from dmlcheck.onnx.model.input_uses import Use, uses_of
@@ -124,3 +125,40 @@ def test_indices_of_updates_that_index_something_else_too_are_within_both() -> N
 def test_lengths_of_attention_are_known() -> None:
     made = node("GroupQueryAttention", "q k v past pv i total", "y", domain="com.microsoft")
     assert use(made) == Use(length="last", past="past", new=("k", "q"))
+
+
+def test_a_mask_that_is_counted_stays_a_mask() -> None:
+    """OPT counts the tokens that are not hidden: its positions are indices, made of the mask."""
+    nodes = (node("CumSum", "attention_mask zero", "c"), node("Mul", "c attention_mask", "p"))
+    found = use(*nodes, node("Gather", "table p", "y"), name="attention_mask")
+    assert (found.most, found.is_mask, found.is_part) == (None, True, True)
+
+
+def test_an_index_is_padded() -> None:
+    assert use(node("Pad", "i pads padding", "a"), node("Gather", "table a", "y")).most == 7
+
+
+@pytest.mark.parametrize("branches", [["a", "i"], ["i", "a"]])
+def test_an_index_passes_through_a_branch(branches: list[str]) -> None:
+    """As PyTorch writes scatter_reduce."""
+    graphs = [
+        helper.make_graph([node("Identity", inner, name)], name, [], [tensor(name, [3], INT64)])
+        for name, inner in zip(("then", "else"), branches, strict=True)
+    ]
+    chosen = node("If", "c", "chosen", then_branch=graphs[0], else_branch=graphs[1])
+    assert use(chosen, node("Gather", "table chosen", "y")).most == 7
+
+
+@pytest.mark.parametrize(("axis", "is_distinct"), [(1, True), (0, False)])
+def test_places_of_updates_are_within_what_they_index_too(axis: int, *, is_distinct: bool) -> None:
+    """A table of 7 rows and 4 columns is updated along its rows or columns, and read along its columns."""
+    update, read = node("ScatterElements", "table i u", "y", axis=axis), node("GatherElements", "table i", "z", axis=1)
+    found = use(update, read)
+    assert (found.most, found.related is not None) == (4, is_distinct)
+
+
+def test_numbers_that_are_a_part_of_an_index_are_told() -> None:
+    """A place among all elements is made of those along two axes."""
+    nodes = (node("Mul", "i columns", "a"), node("Add", "a j", "b"), node("Gather", "table b", "y"))
+    assert use(*nodes).is_part
+    assert not use(node("Gather", "table i", "y")).is_part
