@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -80,6 +81,7 @@ class Changes(NamedTuple):
 def changes(old_path: str, new_path: str, max_drift: float = GROWTH) -> Changes:
     """Return the changes from one report to another; ReportError if one is no report."""
     (old_run, old), (new_run, new) = _read(old_path), _read(new_path)
+    old = _by_new_ids(old, new)
     both = [Change(name, old[name], case) for name, case in new.items() if name in old]
     added = tuple(Change(name, None, case) for name, case in new.items() if name not in old)
     everything = [Change(name, old.get(name), case) for name, case in new.items()]
@@ -96,6 +98,37 @@ def changes(old_path: str, new_path: str, max_drift: float = GROWTH) -> Changes:
         grown=tuple(growth for change in both for growth in _growths(change, max_drift)),
         compared=sum(SKIPPED not in _outcomes(change) for change in both),
     )
+
+
+def _by_new_ids(old: dict[str, Brief], new: dict[str, Brief]) -> dict[str, Brief]:
+    """Return the cases of the old run by their ids in the new one, which may have started in another folder.
+
+    The path in one id is the end of the path in the other then. A case keeps its id if several could be meant.
+    """
+    known: dict[str, set[str]] = {}
+    for name in new.keys() - old.keys():
+        for end in _ends(name):
+            known.setdefault(end, set()).add(name)
+    meant = {name: _meant(name, known) for name in old if name not in new}
+    times = Counter(meant.values())
+    renamed = {name: found for name, found in meant.items() if times[found] == 1}
+    return {renamed.get(name, name): case for name, case in old.items()}
+
+
+def _meant(name: str, known: Mapping[str, set[str]]) -> str:
+    """Return the id that the new run has for a case, by the ends of its ids; its own for none or several."""
+    whole, *ends = _ends(name)
+    longer = known.get(whole, set())
+    shorter = {each for end in ends for each in known.get(end, ()) if _ends(each)[0] == end}
+    found = longer | shorter
+    return found.pop() if len(found) == 1 else name
+
+
+def _ends(case_id: str) -> list[str]:
+    """Return an id without what leads out of a folder, and its ends after each slash of its path."""
+    path, separator, name = case_id.partition("::")
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    return ["/".join(parts[number:]) + separator + name for number in range(max(1, len(parts)))]
 
 
 def _read(path: str) -> tuple[ReportedRun, dict[str, Brief]]:

@@ -37,7 +37,7 @@ _SECONDS = 60.0
     required=True,
     metavar="FILE",
     shell_complete=complete_files,
-    help="The case file to write, over an older one.",
+    help="The case file to write, over an earlier one of reduce or fuzz.",
 )
 @click.option(
     "--seconds",
@@ -66,6 +66,7 @@ def reduce(
     the same rule, in the same output, by the same kind of difference.
     """
     require_extra()
+    _check_place(path)
     given, name = split_case(case)
     check_is_file(given, "reduce")
     file = opened(located(given))
@@ -87,6 +88,16 @@ def reduce(
         raise click.UsageError(str(error)) from None
     except OSError as error:
         raise click.UsageError(f"-o: {error.filename or path} cannot be written: {error.strerror or error}") from None
+
+
+def _check_place(path: str) -> None:
+    """Refuse to write over a file that no finding stands in."""
+    from dmlcheck.fuzzing.finding_files import HEAD
+    from dmlcheck.reports.files import is_replaceable
+
+    if not is_replaceable(path, HEAD):
+        problem = "is there, and is no earlier finding; remove it, or name another file"
+        raise click.UsageError(f"-o {path} {problem}")
 
 
 def _reduce(

@@ -83,6 +83,9 @@ class FilePlace:
             file.write(data)
 
 
+HEAD = rb"\A(#[^\n]*\n)+# Found by dmlcheck "  # how the file of a finding begins
+
+
 def write_case(path: str, found: Failing | Taken, about: FindingSource) -> None:
     """Write a case file of its own; OSError where it cannot be written."""
     place = FilePlace(path)

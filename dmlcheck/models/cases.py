@@ -185,11 +185,13 @@ def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCa
     origin = ModelOrigin(file)
     opset = max((int(entry.version) for entry in proto.opset_import if entry.domain in DOMAINS), default=1)
     taken = {TOGETHER, *(OF_OUTPUT + value.name for value in proto.graph.output)}
+    given = frozenset(cut(node.name, _MOST_NAME) for node in proto.graph.node)
     cases = []
     for position, node in enumerate(proto.graph.node):
         if node.op_type == "Constant" and not node.domain and _is_constant(node, constants):
             continue
-        name = _free(cut(node.name, _MOST_NAME) or f"{node.op_type}_{position}", taken)
+        own = cut(node.name, _MOST_NAME)
+        name = _free(own or f"{node.op_type}_{position}", taken, frozenset() if own else given)
         alias = "" if node.name else next(filter(None, node.output), "")
         case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin, alias=alias)
         cases.append(NodeCase(case, node, _operator(node, opset), tuple(read_by(node))))
@@ -216,9 +218,10 @@ def _operator(node: Any, opset: int) -> str:
     return node.op_type if schema is None else f"{node.op_type}-{schema.since_version}"
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free(name: str, taken: set[str], given: frozenset[str]) -> str:
+    """Return a name that no case has, nor a node of its own that comes later."""
     free, number = name, 1
-    while free in taken:
+    while free in taken or free in given:
         number += 1
         free = f"{name}_{number}"
     taken.add(free)

@@ -186,10 +186,37 @@ def test_a_case_that_passes_and_drifted_fails_its_run(tmp_path: Path) -> None:
     assert lists_of(between(tmp_path, [drifted], [drifted])) == {"still_failing": ["a"]}
 
 
-def test_ids_match_as_they_are(tmp_path: Path) -> None:
-    found = between(tmp_path, [ran("cases/a.yaml::x", "passed")], [ran("a.yaml::x", "passed")])
-    assert lists_of(found) == {"added": ["a.yaml::x"], "gone": ["cases/a.yaml::x"]}
-    assert found.compared == 0
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("cases/a.yaml::x", "a.yaml::x"),
+        ("a.yaml::x", "cases/a.yaml::x"),
+        ("../cases/a.yaml::x", "./a.yaml::x"),
+        ("/home/me/cases/a.onnx::/layer/Conv", "cases/a.onnx::/layer/Conv"),
+        ("C:/me/cases/a.yaml::x", "a.yaml::x"),
+        ("a.yaml::x", "../a.yaml::x"),
+    ],
+)
+def test_ids_match_from_any_folder(tmp_path: Path, old: str, new: str) -> None:
+    found = between(tmp_path, [ran(old, "passed")], [ran(new, "failed")])
+    assert lists_of(found) == {"newly_failing": [new]}
+    assert found.compared == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["a/x.yaml::n"], ["b/x.yaml::n"]),  # other files
+        (["x.yaml::n"], ["my-x.yaml::n"]),
+        (["x.yaml::n"], ["a/x.yaml::n", "b/x.yaml::n"]),  # either could be meant
+        (["a/x.yaml::n", "b/x.yaml::n"], ["x.yaml::n"]),
+        (["a.yaml::x", "c.yaml::x"], ["a.yaml::x", "b/a.yaml::x"]),  # the first is there as it is
+    ],
+)
+def test_ids_of_other_cases_do_not_match(tmp_path: Path, old: list[str], new: list[str]) -> None:
+    found = between(tmp_path, [ran(name, "passed") for name in old], [ran(name, "passed") for name in new])
+    other = {"added": [name for name in new if name not in old], "gone": [name for name in old if name not in new]}
+    assert lists_of(found) == other
 
 
 def test_what_one_run_skipped_is_not_compared(tmp_path: Path) -> None:

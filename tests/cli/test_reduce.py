@@ -30,6 +30,14 @@ def test_a_bundled_case_is_reduced_by_its_id() -> None:
     assert (code, "small.yaml: dmlcheck run small.yaml" in output) == (0, True)
 
 
+def test_only_an_earlier_finding_is_written_over() -> None:
+    assert [reduce("a.yaml")[0] for _ in range(2)] == [0, 0]
+    Path("small.yaml").write_text(FILE, encoding="utf-8")
+    code, output = reduce("a.yaml")
+    assert (code, "-o small.yaml is there, and is no earlier finding; remove it" in output) == (2, True)
+    assert Path("small.yaml").read_text(encoding="utf-8") == FILE
+
+
 def test_a_file_that_is_wrong_is_2() -> None:
     Path("a.yaml").write_text("operator: [", encoding="utf-8")
     assert reduce("a.yaml")[0] == 2

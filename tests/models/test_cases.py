@@ -45,6 +45,13 @@ def test_no_node_has_the_name_of_another_case_of_the_model() -> None:
     assert [each.case.name for each in found.nodes] == ["together_2", "output:y_2", "together_3"]
 
 
+def test_a_node_without_a_name_takes_none_that_another_node_has() -> None:
+    nodes = [node("Relu", "x", "a"), node("Neg", "a", "y", "Relu_0")]
+    found = read(one_input(nodes, [1]))
+    assert isinstance(found, Loaded)
+    assert [each.case.name for each in found.nodes] == ["Relu_0_2", "Relu_0"]
+
+
 def test_a_node_has_no_place_in_a_model() -> None:
     origin = ModelOrigin("m.onnx")
     assert origin.position()[:2] == (1, 1)
