@@ -476,3 +476,38 @@ def test_functions_with_limits_do_not_bound_what_may_be_nan() -> None:
     for operator in ("HardSigmoid", "Sigmoid", "Tanh", "Softsign", "Erf", "Atan"):
         more = {"alpha": 0.25, "beta": 0.5} if operator == "HardSigmoid" else {}
         assert bound_of(node_of(operator, [np.ones(2, np.float16)], kind, **more), a=made) == [False, True], operator
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "made_sizes"),
+    [("MatMulInteger", ((2, 3), (3, 2)), (2, 2)), ("ConvInteger", ((1, 2, 3), (2, 2, 3)), (1, 2, 1))],
+)
+def test_integers_with_errors_move_the_sums_of_their_products(
+    kind: str, sizes: tuple[tuple[int, ...], ...], made_sizes: tuple[int, ...]
+) -> None:
+    """A quantized number between two steps is one of two: the sums are those of either, and of nothing far away."""
+    x, w = (np.arange(1, 7, dtype=np.uint8).reshape(sizes[0]), RANDOM.integers(-9, 9, sizes[1]).astype(np.int8))
+    node = node_of(kind, [x, w], TensorRef("INT32", made_sizes))
+    made = graph(node)
+    flat, radius = x.reshape(-1).astype(np.float64), np.array([0.5, 0, 0, 0, 0, 0])
+    given = {**data_of(node, made), "input 0": Carried("UINT8", flat + radius, radius, radius)}
+    bound = carried(made.steps, given)["output 0"]
+    assert bound.radius is not None
+    for first in (1, 2):
+        flat[0] = first
+        by_hand = flat.reshape(2, 3) @ w if kind == "MatMulInteger" else w.reshape(2, 6) @ flat
+        off = np.abs(by_hand.reshape(-1) - bound.value)
+        assert (off <= bound.radius).all()
+    assert (bound.radius <= 0.5 * 9 + 1e-3).all()
+    assert kind == "ConvInteger" or (bound.radius[2:] < 1e-3).all()
+
+
+def test_sums_that_int32_may_not_hold_have_no_bound() -> None:
+    x, w = np.full((1, 2), 200, np.uint8), np.full((2, 1), 100, np.int8)
+    node = node_of("MatMulInteger", [x, w], TensorRef("INT32", (1, 1)))
+    made = graph(node)
+    radius = np.array([2.0**25, 0.0])
+    given = {**data_of(node, made), "input 0": Carried("UINT8", np.array([200.0, 200.0]), radius, radius)}
+    bound = carried(made.steps, given)["output 0"]
+    assert bound.radius is not None
+    assert np.isinf(bound.radius).all()

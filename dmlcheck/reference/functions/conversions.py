@@ -135,6 +135,14 @@ def difference(x: Any, zero_point: Any) -> Any:
     return wide if zero_point is None else wide - zero_point
 
 
+def whole(sums: Any) -> Any:
+    """Return sums of whole numbers in 64 bits, or with their errors; nothing bounds those that INT32 may not hold."""
+    if not isinstance(sums, Ball):
+        return sums.astype(np.int64)
+    fits = np.abs(sums.value) + sums.radius <= limits("INT32")[1]
+    return Ball(sums.value, np.where(fits, sums.radius, np.inf), sums.arithmetic, sums.terms)
+
+
 def differences(x: Any, zero_point: Any, input_type: str) -> list[Any]:
     """X - ZeroPoint, exactly; first of all, for integers of 32 bits, as DirectML subtracts them, in FLOAT32."""
     ways = [difference(x, zero_point)]

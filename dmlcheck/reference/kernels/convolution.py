@@ -8,7 +8,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.grouped import grouped
 from dmlcheck.reference.arrays.shapes import Batch, Channel, Floats, Group, Integers, One, Place, Term
-from dmlcheck.reference.functions.conversions import difference, requantized
+from dmlcheck.reference.functions.conversions import difference, requantized, whole
 from dmlcheck.reference.functions.edges import SumsAtEdges, sums_at_edges
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import dot, dot_of_scaled, of_convolution, plus
@@ -74,7 +74,7 @@ def convolution_integer(
     i = o * Strides + w * Dilations - StartPadding; outside InputTensor, Input is InputZeroPoint. Sums of up to
     2^35 products are exact in float64.
     """
-    return dot(difference(filter, filter_zero_point), difference(input, input_zero_point)).astype(np.int64)
+    return whole(dot(difference(filter, filter_zero_point), difference(input, input_zero_point)))
 
 
 def zero_point(given: Given) -> Any:

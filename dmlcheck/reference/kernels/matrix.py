@@ -6,9 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from dmlcheck.reference.functions.conversions import difference, overflows_int32, requantized
+from dmlcheck.reference.functions.conversions import difference, overflows_int32, requantized, whole
 from dmlcheck.reference.functions.nested import Nested
 from dmlcheck.reference.functions.products import (
     dequantized_dot,
@@ -46,7 +44,7 @@ def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any
 
     Sums of up to 2^35 products are exact in float64.
     """
-    return dot(difference(a, a_zero_point), difference(b, b_zero_point)).astype(np.int64)
+    return whole(dot(difference(a, a_zero_point), difference(b, b_zero_point)))
 
 
 def column(x: Any, given: Given) -> Any:
