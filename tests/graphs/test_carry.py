@@ -511,3 +511,39 @@ def test_sums_that_int32_may_not_hold_have_no_bound() -> None:
     bound = carried(made.steps, given)["output 0"]
     assert bound.radius is not None
     assert np.isinf(bound.radius).all()
+
+
+@pytest.mark.parametrize(("order", "expected"), [("DCR", [0, 2, 4, 6, 1, 3, 5, 7]), ("CRD", [0, 1, 2, 3, 4, 5, 6, 7])])
+def test_errors_go_where_blocks_of_channels_go(order: str, expected: list[int]) -> None:
+    x = np.arange(8, dtype=np.float32).reshape(1, 8, 1, 1)
+    made = graph(node_of("DepthToSpace", [x], float32(1, 2, 2, 2), blocksize=2, mode=order))
+    radius = np.arange(8) / 64
+    found = carried(made.steps, {"input 0": Carried("FLOAT32", np.arange(8.0), radius, radius)})["output 0"]
+    assert found.radius is not None
+    assert found.value.tolist() == expected
+    assert found.radius == pytest.approx(found.value / 64, abs=1e-5)
+
+
+def test_a_normalization_over_channels_keeps_a_bound_at_their_ends() -> None:
+    x = np.array([1, 2, 3], np.float32).reshape(1, 3, 1, 1)
+    node = node_of("LRN", [x], float32(1, 3, 1, 1), size=3, alpha=3.0, beta=1.0, bias=1.0)
+    made, radius = graph(node), np.array([0.01, 0.0, 0.0])
+    found = carried(made.steps, {"input 0": Carried("FLOAT32", np.array([1.0, 2.0, 3.0]), radius, radius)})["output 0"]
+    assert found.radius is not None
+    by_hand = [1 / (1 + 1 + 4), 2 / (1 + 1 + 4 + 9), 3 / (1 + 4 + 9)]
+    moved = [1.01 / (5 + 1.01**2), 2 / (14 + 1.01**2), 3 / 14]
+    assert found.value == pytest.approx(by_hand, rel=1e-6)
+    assert (np.abs(found.value - moved) <= found.radius).all()
+    assert (found.radius < [0.02, 0.003, 1e-6]).all()
+
+
+def test_what_pads_integers_with_errors_is_their_zero_point() -> None:
+    x, w = np.array([[[5, 6]]], np.uint8), np.array([[[1, 2, 3]]], np.int8)
+    node = node_of("ConvInteger", [x, w, np.array(4, np.uint8)], TensorRef("INT32", (1, 1, 2)), pads=[1, 1])
+    made, radius = graph(node), np.array([0.5, 0.0])
+    given = {**data_of(node, made), "input 0": Carried("UINT8", np.array([5.5, 6.0]), radius, radius)}
+    found = carried(made.steps, given)["output 0"]
+    assert found.radius is not None
+    for first in (5, 6):  # less the zero point: 0, 1 or 2, 2, 0
+        assert (np.abs([2 * (first - 4) + 3 * 2, 1 * (first - 4) + 2 * 2] - found.value) <= found.radius).all()
+    assert (found.radius <= [1 + 1e-3, 0.5 + 1e-3]).all()

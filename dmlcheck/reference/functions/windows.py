@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.reference.arrays.blocks import Blocks
 from dmlcheck.reference.arrays.places import Index, with_ones_after
-from dmlcheck.reference.ball.numbers import Ball, total_of_shared
+from dmlcheck.reference.ball.numbers import Ball, radius, raw, total_of_shared
 
 Places = Sequence[slice]
 
@@ -152,6 +152,9 @@ def _inside(starts: Any, total: int, size: int, dilation: int) -> tuple[Any, Any
 
 def part(x: Any, seen: View, fill: Any = 0) -> Any:
     """Return the elements of a view, with `fill` beyond the edges of the array: a number, or an array to broadcast."""
+    if isinstance(x, Ball):
+        of_both = (part(x.value, seen, raw(fill)), part(x.radius, seen, radius(fill)))
+        return Ball(*of_both, x.arithmetic, x.terms)
     lead = x.ndim - len(seen.places)
     cut, width = [slice(None)] * lead, [(0, 0)] * lead
     for table, total, at, *own in zip(seen.tables, x.shape[lead:], seen.places, *seen.window, strict=True):

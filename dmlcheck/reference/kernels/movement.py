@@ -192,11 +192,8 @@ def depth_to_space(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
     """
     batch, channels, height, width = input.shape
     sizes = (batch, channels // block_size**2, height * block_size, width * block_size)
-    found = np.empty(sizes, input.dtype)
-    images = np.moveaxis(split_channels(input, block_size, order), AXES_OF_BLOCKS[order], (0, 1, 3))
-    for row, column in np.ndindex(block_size, block_size):
-        found[:, :, row::block_size, column::block_size] = images[row, column]
-    return found
+    row, column, depth = AXES_OF_BLOCKS[order]
+    return split_channels(input, block_size, order).transpose(0, depth, 4, row, 5, column).reshape(sizes)
 
 
 def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW") -> Any:
