@@ -17,6 +17,7 @@ from dmlcheck.cli.run_options import Number
 from dmlcheck.diagnostics.wording import counted, cut, figure, visible
 from dmlcheck.reports.job_summary import markdown
 from dmlcheck.reports.reading import NUMBER, TEXT_OR_NONE, Brief, ReportError, read_briefs, value_of
+from dmlcheck.running.expectations import from_any_folder
 from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 from dmlcheck.specs.names import LEVELS, level_name
 
@@ -126,9 +127,9 @@ def _meant(name: str, known: Mapping[str, set[str]]) -> str:
 
 def _ends(case_id: str) -> list[str]:
     """Return an id without what leads out of a folder, and its ends after each slash of its path."""
-    path, separator, name = case_id.partition("::")
-    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
-    return ["/".join(parts[number:]) + separator + name for number in range(max(1, len(parts)))]
+    path, separator, name = from_any_folder(case_id).partition("::")
+    parts = path.split("/")
+    return ["/".join(parts[number:]) + separator + name for number in range(len(parts))]
 
 
 def _read(path: str) -> tuple[ReportedRun, dict[str, Brief]]:

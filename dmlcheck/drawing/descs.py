@@ -104,8 +104,13 @@ def _is_too_large(fields: dict[str, Any]) -> bool:
 
 
 FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue")
-STARTS = "KEY_QUERY_SEQUENCE_LENGTH_START_END"
-MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START", STARTS)
+MASKS = (
+    "NONE",
+    "BOOLEAN",
+    "KEY_SEQUENCE_LENGTH",
+    "KEY_SEQUENCE_END_START",
+    "KEY_QUERY_SEQUENCE_LENGTH_START_END",
+)
 
 
 class _Form(NamedTuple):
@@ -149,7 +154,7 @@ def attention(spec: OperatorSpec, raw: Raw, chance: Chance, sizes: Sizes) -> Non
         "BOOLEAN": form.products,
         "KEY_SEQUENCE_LENGTH": [1, form.batch],
         "KEY_SEQUENCE_END_START": [2, form.batch],
-        STARTS: [3 * form.batch + 2],
+        "KEY_QUERY_SEQUENCE_LENGTH_START_END": [3 * form.batch + 2],
     }
     if mask in masks:
         raw["MaskTensor"] = {"DataType": "INT32", "Sizes": masks[mask]}

@@ -171,7 +171,7 @@ def attention(given: Given) -> SeparateOutputs:
 
 
 def parts(given: Given) -> AttentionInputs | None:
-    """Return query, key and value, or None where the documentation does not define their use together."""
+    """Return query, key and value, or None if their sizes do not agree."""
     heads = given.get("query_head_count", given.get("head_count"))
     return parts_of(given, heads, given.get("key_value_head_count", heads))
 

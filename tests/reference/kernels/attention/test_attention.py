@@ -17,7 +17,7 @@ from made_descs import Made, tensor
 from products_of import peak
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.drawing.descs import FORMS, MASKS, STARTS
+from dmlcheck.drawing.descs import FORMS, MASKS
 from dmlcheck.reference import engine
 from dmlcheck.reference.kernels.attention import tiles as attention_tiles
 from dmlcheck.reference.tiling import cut
@@ -128,7 +128,7 @@ def is_hidden(made: Attention, batch: int, head: int, query: int, key: int) -> b
         return False
     if made.mask_type == "BOOLEAN":
         return bool(made.mask[batch, head, query, key] == 0)
-    if made.mask_type == STARTS:
+    if made.mask_type == attention_tiles.STARTS:
         return not sees(made, made.mask.ravel().tolist(), batch, query, key)
     ends, *starts = made.mask.reshape(-1, len(made.query))
     return bool(key >= ends[batch] or any(key < each[batch] for each in starts))
