@@ -20,6 +20,7 @@ from dmlcheck.formats.find import located, split_case
 from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.reports.diagnostics import ReportedMistakes, at_pointer
 from dmlcheck.running.evaluate import Evaluated, EvaluationRequest
+from dmlcheck.running.results import NO_ANSWER
 from dmlcheck.values.literals import ANY, Array
 from dmlcheck.values.number_formats import spell
 
@@ -80,7 +81,7 @@ def evaluate(
 
 def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
     """Print the evaluation of a file; a name that was printed before starts a new YAML document."""
-    reported, names, ends = ReportedMistakes(), set[str](), set[Exit]()
+    reported, names, ends, is_lost = ReportedMistakes(), set[str](), set[Exit](), False
     for one in file.format.call("evaluated", file, wanted):
         if one.outputs:
             printed = one.outputs.keys() if one.name is None else {one.name}
@@ -97,11 +98,19 @@ def _print(file: Opened, wanted: EvaluationRequest) -> Exit:
         if one.outputs:
             print_pieces(evaluated_text(one))
         ends.add(_end(one))
+        is_lost = is_lost or _is_lost(one)
+    if is_lost and Exit.GOOD in ends:  # beside cases that were computed, one that is lost is a failure
+        ends.add(Exit.FAILED)
     return next((end for end in (Exit.WRONG_INPUT, Exit.FAILED, Exit.GOOD) if end in ends), Exit.NOTHING_CHECKED)
 
 
+def _is_lost(one: Evaluated) -> bool:
+    """Whether the implementation failed, and nothing else is wrong."""
+    return bool(one.diagnostics) and all(each.rule in NO_ANSWER for each in one.diagnostics)
+
+
 def _end(one: Evaluated) -> Exit:
-    if one.diagnostics:
+    if one.diagnostics and not _is_lost(one):
         return Exit.WRONG_INPUT if one.is_wrong else Exit.FAILED
     return Exit.GOOD if one.outputs or one.is_done else Exit.NOTHING_CHECKED
 

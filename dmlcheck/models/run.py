@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted
@@ -16,6 +17,7 @@ from dmlcheck.implementations import Failure, make
 from dmlcheck.implementations.protocol import Adapted
 from dmlcheck.models.bisect import ModelBisection
 from dmlcheck.models.cases import Loaded, ModelOrigin, ModelRequest, NodeCase, UnusableModel, loaded, node_cases
+from dmlcheck.models.chain import mapped_with
 from dmlcheck.models.inner_chain import judge_inside
 from dmlcheck.models.inputs import contradiction, of_any_numbers
 from dmlcheck.models.node_files import FailedNode, NodeFiles
@@ -29,7 +31,7 @@ from dmlcheck.models.node_values import (
     recorded_tensors,
     run_node,
 )
-from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, deviation_of, judge_node
+from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged, deviation_of, judge_node
 from dmlcheck.models.outputs import (
     ModelOutputs,
     not_together,
@@ -64,7 +66,7 @@ from dmlcheck.running.events import (
 from dmlcheck.running.execution import Execution
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known, with_known_of_provider
-from dmlcheck.running.one_case import Run, ending_of, ending_without_outputs, result_of
+from dmlcheck.running.one_case import Run, above, ending_of, ending_without_outputs, result_of
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, NodeOfCase
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.specs.names import highest
@@ -264,8 +266,13 @@ class ModelExecution:
 
     # ---- one node
 
-    def _result(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
-        """Return the result of a node, and its verdict; one that fails runs again if the run asks for it."""
+    def _result(
+        self, node: NodeCase, values: NodeTensors, model: Loaded
+    ) -> tuple[CaseResult, NodeVerdict | Unjudged | None]:
+        """Return the result of a node, and its verdict; one that fails runs again if the run asks for it.
+
+        One that asks for a higher feature level than the run's is skipped, without a verdict.
+        """
         start = time.perf_counter()
         tried: tuple[str, ...] = ()
         while True:
@@ -281,12 +288,17 @@ class ModelExecution:
             result = result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
         return result._replace(seconds=time.perf_counter() - start), verdict
 
-    def _once(self, node: NodeCase, values: NodeTensors, model: Loaded) -> tuple[CaseResult, NodeVerdict | Unjudged]:
+    def _once(
+        self, node: NodeCase, values: NodeTensors, model: Loaded
+    ) -> tuple[CaseResult, NodeVerdict | Unjudged | None]:
         origin = origin_of(node.node)
         name = node.node.name or node.case.name
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
         if values.nothing is not None:
             nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
+            beyond = self._above_and_lost(node, values, model)
+            if beyond is not None:
+                return _skipped(node, beyond, about), None
             ending = ending_without_outputs(values.nothing)
             help = None if values.nothing.is_unsupported else self._help(node, values, model)
             if help is not None:
@@ -304,11 +316,29 @@ class ModelExecution:
         verdict = self._verdict(node, values, inputs, outputs, model)
         if isinstance(verdict, Unjudged):
             return _skipped(node, verdict, about), verdict
+        beyond = self._above(verdict)
+        if beyond is not None:
+            return _skipped(node, beyond, about), None
         result = self._of_verdict(node, verdict, about)
         if self.run.directml is not None and result.outcome == FAILED:
             text = deviation_of(node.node, model.opset(node.node), inputs, outputs)
             result = with_known_of_provider(result, text)
         return result, verdict
+
+    def _above(self, found: NodeVerdict | Mapped | Unjudged) -> Unjudged | None:
+        """Return why a node is skipped that asks for a higher feature level than the run's, or None."""
+        most = self.run.settings.feature_level
+        if most is None or isinstance(found, Unjudged) or found.graph is None:
+            return None
+        reason = above(_level(step.desc for step in found.graph.steps), most)
+        return None if reason is None else Unjudged("operator-unavailable", reason)
+
+    def _above_and_lost(self, node: NodeCase, values: NodeTensors, model: Loaded) -> Unjudged | None:
+        """Return the same for a node that the implementation gave nothing for; the reference stands in for it."""
+        if self.run.settings.feature_level is None:
+            return None
+        tensors = {**stand_in(node, model, values.tensors), **values.tensors}
+        return self._above(mapped_with(node, tensors, model, is_directml=self.run.directml is not None))
 
     def _help(self, node: NodeCase, values: NodeTensors, model: Loaded) -> str | None:
         """Return the help for a node that gave nothing because its inputs are not valid, or None."""
@@ -342,7 +372,7 @@ class ModelExecution:
             case = case._replace(operator=desc.spec.operator, desc=notation(desc) if ending.outcome == FAILED else {})
             ending = with_known(ending, desc, self.run.directml, self.run.limits.peer)
         if ending.outcome == FAILED:
-            about = about._replace(level=_level(verdict))
+            about = about._replace(level=_level(verdict.descs))
             if self.plan.settings.keep is not None:
                 ending = ending._replace(kept=self._evidence(node, verdict, self.plan.settings.keep))
         return result_of(case, ending)._replace(node=about)
@@ -385,9 +415,9 @@ def _ran(values: NodeTensors) -> bool:
     return values.nothing is None and (values.skipped is None or values.skipped.rule == "runs-elsewhere")
 
 
-def _level(verdict: NodeVerdict) -> str | None:
+def _level(descs: Iterable[OperatorDesc]) -> str | None:
     """Return the level from which all descs of a node are valid, or None if one never is."""
-    return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in verdict.descs)
+    return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in descs)
 
 
 def _skipped(node: NodeCase, why: Unjudged, about: NodeOfCase) -> CaseResult:

@@ -17,6 +17,7 @@ from dmlcheck.files.plain import reason as reason_of
 from dmlcheck.reference.limits.precision import FACTORS
 from dmlcheck.reports.json import RUN_SCHEMA
 from dmlcheck.running.results import (
+    ERRORED,
     FAILURES,
     LEGAL,
     NO_ANSWER,
@@ -73,7 +74,10 @@ def _is_case(case: Any) -> bool:
 
 
 class Head(NamedTuple):
-    """A report without its cases, the outcome and the file of each case by its id, and the malformed ones."""
+    """A report without its cases, the outcome and the file of each case by its id, and the malformed ones.
+
+    Malformed are also cases whose values cannot be used.
+    """
 
     report: dict[str, Any]
     outcomes: dict[str, str]
@@ -85,9 +89,17 @@ def read_head(path: str) -> Head:
     """Return a report without its cases, and their outcomes."""
     report = read_report(path)
     cases = report.pop("cases")
-    malformed = frozenset(case["id"] for case in cases if case.get("malformed"))
+    malformed = frozenset(case["id"] for case in cases if _is_malformed(case))
     files = {case["id"]: str(case.get("file", "")) for case in cases}
     return Head(report, {case["id"]: case["outcome"] for case in cases}, malformed, files)
+
+
+def _is_malformed(case: Mapping[str, Any]) -> bool:
+    """Whether a case is malformed, or has values that cannot be used anywhere; too large ones can be elsewhere."""
+    if case.get("malformed"):
+        return True
+    is_unrun = case["outcome"] == ERRORED and case.get("computed") is False
+    return is_unrun and not any(found.get("rule") == "tensor-too-large" for found in case.get("diagnostics", ()))
 
 
 def read_failures(path: str) -> frozenset[str]:

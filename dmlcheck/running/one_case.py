@@ -236,6 +236,11 @@ def _level_beyond(case: Case, run: Run) -> str | None:
     level = case.feature_level
     if level is None and not case.is_negative:
         level = run.descs.minimum_level(case)
+    return above(level, most)
+
+
+def above(level: str | None, most: str) -> str | None:
+    """Return the reason why a run up to a feature level skips what asks for a level, or None where it does not."""
     if level is None or LEVEL_ORDER[level] <= LEVEL_ORDER[most]:
         return None
     return f"asks for {level_name(level)}; this run is at {level_name(most)}"

@@ -145,11 +145,14 @@ def written_at(
 ) -> tuple[tuple[str | int, ...], Any]:
     """Return the path to an element of an output in a case, and its text there.
 
-    That is its place in a list, in the elements of a buffer or in bit patterns; for other forms the form itself.
+    That is its place in a list, in the elements of a buffer or in bit patterns, or the number of a `fill`; for other
+    forms the form itself.
     """
     steps = _steps(name)
     raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]
     form = next(iter(raw), None) if isinstance(raw, Mapping) else None
+    if form == "fill":
+        return ("outputs", *steps, form), raw[form]
     listed = raw[form] if form in ("bits", "buffer") else raw
     path: tuple[str | int, ...] = ("outputs", *steps, *(() if listed is raw else (form,)))
     if not isinstance(listed, list):

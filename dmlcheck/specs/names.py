@@ -45,8 +45,11 @@ LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS
 
 
 def parse_version(text: str) -> tuple[int, ...] | None:
-    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None if it is none."""
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}", text, re.ASCII):
+    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None if it is none.
+
+    A number is none: 1.1 could be 1.1 or 1.10.
+    """
+    if not (isinstance(text, str) and re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}", text, re.ASCII)):
         return None
     numbers = [int(part) for part in text.split(".")]
     return (*numbers, *[0] * (4 - len(numbers)))

@@ -288,7 +288,7 @@ class _Reader(NamedTuple):
         if isinstance(values, Finding):
             yield values
             return None
-        return (yield from self.stored(values, raw, ("file",)))
+        return (yield from self.stored(values.reshape(self.tensor.sizes), raw, ("file",)))
 
     def loaded(self, given: str) -> Array | Finding:
         """Return the array of a file, or the finding about the file."""
@@ -339,11 +339,11 @@ class _Reader(NamedTuple):
         return (yield from self.laid_out(values))
 
     def disagreement(self, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, steps: Path) -> Finding | None:
-        """Return the finding about an array with another data type than the tensor, or other sizes."""
+        """Return the finding about an array with another data type than the tensor, or other sizes; it may be flat."""
         wanted = NUMPY_TYPES[self.tensor.data_type]
         if dtype.newbyteorder("=") != wanted:
             return self.unfit(steps, what, f"an array of {dtype}", f"save it as {wanted}")
-        if tuple(shape) != self.tensor.sizes:
+        if tuple(shape) not in (self.tensor.sizes, (self.tensor.element_count,)):
             return self.miscounted(f"the shape {braces(shape)} in {what}", steps)
         return None
 

@@ -69,6 +69,29 @@ def test_eval_on_an_implementation_that_can_run_no_case_has_its_exit_code(doubli
     assert (result.exit_code, result.stdout) == (5, "# -: unsupported-by-implementation: no RELU\n")
 
 
+@pytest.mark.parametrize(("sizes", "code"), [([1, 1], 5), ([1, 2], 1), ([2, 2], 0)])
+def test_eval_on_an_implementation_that_fails_for_every_case_computes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[int], code: int
+) -> None:
+    (tmp_path / "failing_in_eval.py").write_text(
+        "class Failing:\n"
+        "    def run(self, desc, inputs):\n"
+        "        if inputs['InputTensor'].size == 1:\n"
+        "            raise RuntimeError('one element')\n"
+        "        return {'OutputTensor': inputs['InputTensor']}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    cases = []
+    for number, size in enumerate(sizes):
+        tensor = f"{{DataType: FLOAT32, Sizes: [{size}]}}"
+        desc = f"{{InputTensor: {tensor}, OutputTensor: {tensor}}}"
+        cases.append(f"{{name: c{number}, desc: {desc}, inputs: {{InputTensor: {{fill: 1}}}}}}")
+    text = f"operator: ACTIVATION_RELU\ncases: [{', '.join(cases)}]\n"
+    result = dmlcheck("eval", "-", "--implementation", "python:failing_in_eval:Failing", stdin=text)
+    assert (result.exit_code, result.stderr.count("one element")) == (code, sizes.count(1)), result.stderr
+
+
 def test_eval_prints_a_resource_again_in_another_document() -> None:
     """A second document begins where a name comes again."""
     resources = '{"a": {"initialValuesDataType": "UINT8", "initialValues": [1, 2]}}'

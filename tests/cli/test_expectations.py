@@ -65,6 +65,22 @@ def test_malformed_files_and_cases_are_never_added_and_their_entries_are_kept() 
     assert "broken" not in text
 
 
+def test_cases_whose_values_cannot_be_used_are_never_added() -> None:
+    tensor = "{DataType: FLOAT32, Sizes: [2]}"
+    desc = f"desc: {{InputTensor: {tensor}, OutputTensor: {tensor}}}"
+    cases = [
+        "{name: few, inputs: {InputTensor: [1]}, outputs: {OutputTensor: [1, 2]}}",
+        "{name: large, inputs: {InputTensor: [1, 1e99]}, outputs: {OutputTensor: [1, 2]}}",
+        "{name: missing, inputs: {}, outputs: {OutputTensor: [1, 2]}}",
+    ]
+    write("values.yaml", f"operator: ACTIVATION_RELU\n{desc}\ncases: [{', '.join(cases)}]\n")
+    assert dmlcheck("run", "values.yaml", "--json", "r.json").exit_code == 1
+    result = dmlcheck("expectations", "update", "r.json", "known.yaml", "--add", "--reason", "new")
+    assert (result.exit_code, result.stdout) == (2, "known.yaml: 0 dropped, 0 added\n")
+    refused = [line.partition(":")[0].partition(" ")[2] for line in result.stderr.splitlines()]
+    assert refused == ["added values.yaml"] * 3
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

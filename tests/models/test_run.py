@@ -22,6 +22,7 @@ from dmlcheck.models.run import ModelExecution, ReferenceModels, WithModels
 from dmlcheck.running.events import Done, Ended, Plan
 from dmlcheck.running.execution import Execution
 from dmlcheck.running.results import CaseResult, NotFinite
+from dmlcheck.running.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -87,6 +88,20 @@ def test_a_failing_node_runs_again_and_is_flaky_if_it_passes(
     found = results(perceptron(), plan=Plan(retries=1))["bias"]
     assert (found.outcome, found.is_flaky) == ("passed", True)
     assert found.reason == "flaky: failed by output-mismatch, then passed"
+
+
+@pytest.mark.parametrize(("level", "skipped"), [("1_0", ["round"]), ("2_0", ["round"]), ("2_1", [])])
+def test_nodes_that_ask_for_a_higher_level_are_skipped(runtime: type[Runtime], level: str, skipped: list[str]) -> None:
+    made = one_input([node("Relu", "x", "r", "relu"), node("Round", "r", "y", "round")], [1, 1, 1, 8])
+    runtime.factors["round"] = ROUNDED  # which nobody is told of
+    plan = Plan(settings=Settings(feature_level=level))
+    found = results(made, plan=plan)
+    assert [name for name, result in found.items() if result.outcome == "skipped"] == skipped
+    if skipped:
+        said = f"operator-unavailable: asks for DML_FEATURE_LEVEL_2_1; this run is at DML_FEATURE_LEVEL_{level}"
+        assert found["round"].reason == said
+    runtime.raising.add("round")
+    assert results(made, plan=plan)["round"].outcome == ("skipped" if skipped else "error")
 
 
 def test_constants_are_no_nodes_and_a_node_of_constants_is_judged() -> None:

@@ -81,10 +81,14 @@ def test_the_digits_that_a_file_writes_count(outputs: str, place: str | None, im
     assert all(diagnostic.severity == "warning" for diagnostic in found.diagnostics)
 
 
+@pytest.mark.parametrize(("number", "is_named"), [("0.33", False), ("0.334", True), ("0.33333333", False)])
+def test_the_number_of_a_fill_has_the_digits_that_are_written(number: str, is_named: bool) -> None:
+    text = RECIP.replace("[3, 7, 2]", "{fill: 3}")
+    (found,) = results(f"{text}outputs: {{OutputTensor: {{fill: {number}}}}}\n")
+    assert (found.outcome, bool(named(found))) == ("passed", is_named)
+
+
 def test_numbers_without_digits_are_measured_in_ulp_alone(tmp_path: Path) -> None:
-    text = RECIP.replace("[3, 7, 2]", "{fill: 3}") + "outputs: {OutputTensor: {fill: 0.3333}}\n"
-    (filled,) = results(text)
-    assert named(filled) == [(INACCURATE, "outputs.OutputTensor")]
     np.save(tmp_path / "y.npy", np.array([[0.3333, 1 / 7, 0.5]], dtype=np.float32))
     path = tmp_path / "case.yaml"
     path.write_text(RECIP + "outputs: {OutputTensor: {file: y.npy}}\n", encoding="utf-8")

@@ -153,8 +153,8 @@ def test_a_version_stands_for_the_nearest_release_that_is_not_later(version: str
     assert (names.release_of(version), names.level_of_release(version)) == (release, level)
 
 
-@pytest.mark.parametrize("text", ["1.3.9", "1.0.0", "0.9", "1", "", "v1.13.1", "1.13.1-dev", "newest"])
-def test_what_is_no_version_from_the_first_release_on_is_an_error(text: str) -> None:
+@pytest.mark.parametrize("text", ["1.3.9", "1.0.0", "0.9", "1", "", "v1.13.1", "1.13.1-dev", "newest", 1.15, None])
+def test_what_is_no_version_from_the_first_release_on_is_an_error(text: Any) -> None:
     message = f"{text!r} is not a version of DirectML from 1.4.0 on; write 1.13.1"
     for function in (names.release_of, names.level_of_release):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

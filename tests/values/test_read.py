@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -409,6 +410,21 @@ def test_an_array_of_long_doubles_is_refused_as_it_is_in_a_file(data_type: str) 
 )
 def test_an_array_of_bytes_must_fit_into_four_bits(data_type: str, array: Any) -> None:
     assert refused(array, data_type, 1).rule == "value-not-representable"
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (6,)])
+def test_the_array_of_a_file_has_the_sizes_or_is_flat(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.save(tmp_path / "x.npy", np.arange(6, dtype=np.float32).reshape(shape))
+    source = Source(str(tmp_path / "case.yaml"))
+    values, findings = read({"file": "x.npy"}, "FLOAT32", 2, 3, source=source)
+    assert (values.tolist(), findings) == ([[0, 1, 2], [3, 4, 5]], [])
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (5,), (1, 6), ()])
+def test_an_array_of_other_sizes_is_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(shape, np.float32))
+    finding = refused({"file": "x.npy"}, "FLOAT32", 2, 3, source=Source(str(tmp_path / "case.yaml")))
+    assert finding.rule == "element-count"
 
 
 @pytest.mark.parametrize(("given", "has_help"), [("no\\x.npy", True), ("no/x.npy", False)])
