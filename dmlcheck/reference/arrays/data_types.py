@@ -46,7 +46,8 @@ def in_32_bits(x: Any, dtype: Any) -> Any:
     """Return floats as integers of 32 bits, as DirectML computes: NaN is 0, others are limited to the type."""
     wide = np.dtype(np.uint32 if dtype.kind == "u" else np.int32)
     ends = np.iinfo(wide)
-    return np.clip(np.trunc(np.where(np.isnan(x), 0, x)), ends.min, ends.max).astype(wide)
+    whole = np.trunc(np.where(np.isnan(x), 0, x)).astype(np.float64)  # FLOAT32 does not hold the ends
+    return np.clip(whole, ends.min, ends.max).astype(wide)
 
 
 def stored(whole: Any, data_type: str, *, is_limited: bool = False) -> Any:

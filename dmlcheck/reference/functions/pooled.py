@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.blocks import Blocks, blockwise
-from dmlcheck.reference.arrays.data_types import limits
+from dmlcheck.reference.arrays.data_types import in_32_bits, limits
 from dmlcheck.reference.ball.numbers import Ball, hull, radius, raw
 from dmlcheck.reference.functions.windows import View, over, windows
 from dmlcheck.reference.results import Alternatives
@@ -68,6 +68,45 @@ ROUNDINGS: tuple[Callable[[Any], Any], ...] = (  # the reference's first
     lambda x: np.floor(x + 0.5),
     lambda x: np.copysign(np.floor(np.abs(x) + 0.5), x),
 )
+
+
+def corners_in_32_bits(coordinates: Any, scale: Any) -> Corners:
+    """Return the corners as DirectML has them: of FLOAT32 products, limited to INT32."""
+    with np.errstate(all="ignore"):
+        products = coordinates.astype(np.float32) * np.float32(raw(scale))
+    x1, y1, x2, y2 = in_32_bits(np.rint(products), np.dtype(np.int32)).tolist()
+    return x1, y1, x2, y2
+
+
+Parts = Callable[[int, int, int, int], "list[slice]"]
+
+
+def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
+    """Return the `count` parts of the range from `first` to `last`, both included, clipped to a dimension of a size."""
+    length = last - first + 1
+    ends = ((first + at * length // count, first - -(at + 1) * length // count) for at in range(count))
+    return [clipped(*each, size) for each in ends]
+
+
+def parts_in_32_bits(first: int, last: int, count: int, size: int) -> list[slice]:
+    """Return the same parts as DirectML computes them in integers of 32 bits, which wrap."""
+    length = max(in_int32(last - first + 1), 1)
+    starts = (at * length % 2**32 // count for at in range(count))
+    stops = (((at + 1) * length + count - 1) % 2**32 // count for at in range(count))
+    return [
+        clipped(in_int32(first + start), in_int32(first + stop), size)
+        for start, stop in zip(starts, stops, strict=True)
+    ]
+
+
+def in_int32(number: int) -> int:
+    """Return a number modulo 2^32, with a sign."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def clipped(start: int, stop: int, size: int) -> slice:
+    """Return a part of a dimension of a size."""
+    return slice(*(min(max(end, 0), size) for end in (start, stop)))
 
 
 # ---- norms of windows

@@ -18,10 +18,14 @@ from dmlcheck.reference.arrays.places import Places, with_ones_after
 from dmlcheck.reference.functions.conversions import difference, quantized_nan, requantized
 from dmlcheck.reference.functions.pooled import (
     Corners,
+    Parts,
     absolute_norm,
     alternatives_of_signs,
     corners,
+    corners_in_32_bits,
     has_plain_powers,
+    parts_in_32_bits,
+    parts_of,
     rows_and_columns,
 )
 from dmlcheck.reference.functions.windows import (
@@ -34,7 +38,7 @@ from dmlcheck.reference.functions.windows import (
     windows,
     without_repeats,
 )
-from dmlcheck.reference.results import AsMeasured, PartlyUndefined, all_undefined, any_of, stacked
+from dmlcheck.reference.results import AsMeasured, PartlyUndefined, any_of, stacked
 from dmlcheck.reference.rows import NORMS, UNCUT, Cut, Given, Kernel, Spread, Windows, exact_row
 
 Sizes = tuple[int, ...]
@@ -230,25 +234,19 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
 def largest_of_region(input: Any, row: Any, scale: Any, pooled_size: Any) -> Any:
     """Return the largest elements of the parts of a region; of an image that does not exist, of the nearest one."""
     image, sizes = float(row[0]), rows_and_columns(pooled_size)
+    held = 0 if np.isnan(image) else int(np.clip(np.trunc(image), 0, len(input) - 1))
     found = corners(row[1:], scale)
     if not found:
-        return all_undefined((input.shape[1], *sizes))
-    held = 0 if np.isnan(image) else int(np.clip(np.trunc(image), 0, len(input) - 1))
+        measured = largest_within(input[held], corners_in_32_bits(row[1:], scale), sizes, parts_in_32_bits)
+        return AsMeasured(measured.value, where=True)
     return AsMeasured(any_of(*(largest_within(input[held], corner, sizes) for corner in found)), held != image)
 
 
-def largest_within(image: Any, region: Corners, sizes: Sizes) -> AsMeasured:
+def largest_within(image: Any, region: Corners, sizes: Sizes, parts: Parts = parts_of) -> AsMeasured:
     """Return the largest elements of the parts of a region of an image."""
     x1, y1, x2, y2 = region
-    rows, columns = map(parts_of, (y1, x1), (y2, x2), sizes, image.shape[1:])
+    rows, columns = map(parts, (y1, x1), (y2, x2), sizes, image.shape[1:])
     return AsMeasured(*largest_of_parts(image, rows, columns))
-
-
-def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
-    """Return the `count` parts of the range from `first` to `last`, both included, clipped to a dimension of a size."""
-    length = last - first + 1
-    ends = ((first + at * length // count, first - -(at + 1) * length // count) for at in range(count))
-    return [slice(*(min(max(end, 0), size) for end in (start, stop))) for start, stop in ends]
 
 
 def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tuple[Any, Any]:
