@@ -113,7 +113,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reports", nargs="+", metavar="REPORT.json")
     parser.add_argument("--device", help="the name of the device, if the reports do not have it")
-    parser.add_argument("--date", type=dt.date.fromisoformat, default=dt.datetime.now(dt.UTC).date(), help="YYYY-MM-DD")
+    today = dt.datetime.now(dt.timezone.utc).date()
+    parser.add_argument("--date", type=dt.date.fromisoformat, default=today, help="YYYY-MM-DD")
     options = parser.parse_args(arguments)
     try:
         reports = [read_report(path) for path in options.reports]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc, TensorPart
-from dmlcheck.graphs.records import Step
-from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, rounding
+from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.tensor_bounds import Carried, TensorBounds, off_by, rounding
 from dmlcheck.reference.arrays.data_types import infinite
 from dmlcheck.reference.ball.errors import Arithmetic, plus
 from dmlcheck.reference.ball.numbers import Ball, NoBound
@@ -25,6 +25,11 @@ from dmlcheck.values.layouts import Array, from_bytes, viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or its bounds
+
+
+def constants_of(graph: Graph) -> dict[str, Array | Carried]:
+    """Return the bytes of a graph's constants, and the bounds of those that implementations compute for themselves."""
+    return {**graph.constants, **{name: off_by(*one) for name, one in graph.computed.items()}}
 
 
 def carried(

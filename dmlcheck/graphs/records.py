@@ -14,6 +14,7 @@ from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain, reason
+from dmlcheck.graphs.tensors import Computed
 from dmlcheck.values.layouts import Array
 
 
@@ -33,13 +34,14 @@ class Step(NamedTuple):
 class Graph(NamedTuple):
     """Steps in the order of computation, the names of their inputs and outputs, and their constants.
 
-    `constants` are the bytes of tensors.
+    `constants` are the bytes of tensors; `computed` are those of them that implementations compute for themselves.
     """
 
     steps: tuple[Step, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: Mapping[str, Any] = {}
+    computed: Mapping[str, Computed] = {}
 
 
 class Node(NamedTuple):

@@ -32,6 +32,15 @@ class Carried(NamedTuple):
     likely_shared: Array | None = None
 
 
+def off_by(data_type: str, values: Array, errors: Array) -> Carried:
+    """Return numbers that an implementation may be off by these errors, perhaps all to one side."""
+    radius = errors.reshape(-1)
+    return Carried(data_type, values, radius, radius * _LIKELY, shared=radius)
+
+
+_LIKELY = 6 / math.sqrt(3)  # of the largest rounding: six standard deviations of evenly spread ones
+
+
 class TensorBounds:
     """The bounds of a tensor as they come in, piece by piece."""
 

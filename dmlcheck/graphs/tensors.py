@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,19 +19,34 @@ BOOL = "BOOL"  # ONNX's truth values, which are bytes to DirectML
 _NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items() if DATA_TYPES[name].bits >= 8}
 
 
+class Computed(NamedTuple):
+    """Numbers that an implementation computes for itself: the exact ones, flat, and how far it may be from each."""
+
+    data_type: str
+    exact: Array
+    errors: Array
+
+
 class Buffer:
     """The buffer of tensors' elements: known by identity, with its elements in a flat array if they are known.
 
     `element` is their type. `copied` is the tensor whose elements, converted to another type or packed, this buffer
-    has: an input is copied from there, an output to there.
+    has: an input is copied from there, an output to there. `computed` are numbers that are known with errors.
     """
 
-    __slots__ = ("copied", "element", "values")
+    __slots__ = ("computed", "copied", "element", "values")
 
-    def __init__(self, element: str, values: Array | None = None, copied: TensorRef | None = None) -> None:
+    def __init__(
+        self,
+        element: str,
+        values: Array | None = None,
+        copied: TensorRef | None = None,
+        computed: Computed | None = None,
+    ) -> None:
         self.element = element
         self.values = values
         self.copied = copied
+        self.computed = computed
 
     @property
     def bytes(self) -> Array | None:
@@ -64,6 +79,13 @@ class TensorRef:
         flat = np.ma.ravel(values) if is_masked else np.ascontiguousarray(values).reshape(-1)
         kind = element or element_of(values.dtype)
         return cls(kind, values.shape, None, Buffer(kind, flat))
+
+    @classmethod
+    def computed(cls, exact: Array, errors: Array, element: str) -> TensorRef:
+        """Return a tensor of numbers that an implementation computes for itself, with these errors at most."""
+        made, flat = cls(element, exact.shape), exact.reshape(-1)
+        made.buffer = Buffer(element, flat.astype(made.dtype), None, Computed(element, flat, errors.reshape(-1)))
+        return made
 
     def __repr__(self) -> str:
         strides = "" if self.strides is None else f" by {list(self.strides)}"

@@ -12,7 +12,7 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.diagnostics.wording import figure
-from dmlcheck.graphs.carry import Given, carried
+from dmlcheck.graphs.carry import Given, carried, constants_of
 from dmlcheck.graphs.compute import Results, run_steps
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
@@ -93,7 +93,7 @@ class Chain:
         if missing is not None:
             self.give_up(actual, f"{node} is not computed: it reads {missing}, which no node gave")
             return
-        given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
+        given = {**constants_of(graph), **{name: held[name] for name in graph.inputs}}
         reads = [name for name in graph.inputs if name not in constants and name not in self.of_constants]
         if not reads:
             self.of_constants.update(actual)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, cut
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph
-from dmlcheck.graphs.tensor_bounds import Carried
+from dmlcheck.graphs.tensor_bounds import Carried, off_by
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.step_verdict import Named, judge_steps, labelled
 from dmlcheck.onnx.descs.graph import graph_of
@@ -35,7 +34,6 @@ from dmlcheck.values.layouts import Array, to_bytes
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 ONNX, PROVIDER = "onnx", "provider"  # the two bases of a verdict
-_LIKELY = 6 / math.sqrt(3)  # of the largest rounding: six standard deviations of evenly spread ones
 _MOST_REASON = 500  # characters
 KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
 _MISFITS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
@@ -176,8 +174,7 @@ def _slack(one: OnnxNode, node: Any, data: Mapping[str, Array]) -> dict[str, Car
     for index, errors in found.items():
         name, x = node.input[index], one.input(index)
         values = data[name].view(NUMPY_TYPES[x.data_type])
-        radius = errors.reshape(-1)
-        made[name] = Carried(x.data_type, values, radius, radius * _LIKELY, shared=radius)  # all may err one way
+        made[name] = off_by(x.data_type, values, errors)
     return made
 
 

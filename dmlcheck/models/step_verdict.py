@@ -14,7 +14,7 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.graphs.carry import Given, carried
+from dmlcheck.graphs.carry import Given, carried, constants_of
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.tensor_bounds import Carried
@@ -42,7 +42,7 @@ def judge_steps(graph: Graph, data: Given, actual: Mapping[str, Array], limits: 
     `data` has the bytes of the inputs, or their bounds, `actual` the outputs as arrays, by name. TooMuchWork and
     MemoryError if the reference cannot compute a step.
     """
-    held = {**graph.constants, **data}
+    held = {**constants_of(graph), **data}
     exact = {name: x for name, x in held.items() if not isinstance(x, Carried)}
     if len(graph.steps) == 1 and len(exact) == len(held):
         return _judged_alone(graph.steps[0], exact, actual, limits, named)

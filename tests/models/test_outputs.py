@@ -64,6 +64,8 @@ def test_an_output_of_a_node_that_is_off_in_a_known_way_has_no_tolerance() -> No
     asked = ModelRequest(inputs="x.npz")
     execution = ModelExecution(Target(save(made), "model.onnx", None), Plan("onnxruntime"), asked)
     found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    if found["product"].outcome == "passed":
+        pytest.skip("this ONNX Runtime multiplies integers right")  # as 1.23 does, the last one for Python 3.10
     assert {name: result.outcome for name, result in found.items()} == {"product": "xfailed", "output:y": "skipped"}
     assert (found["output:y"].reason or "").startswith("product is off in a known way")
 

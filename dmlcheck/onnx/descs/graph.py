@@ -8,7 +8,7 @@ from typing import Any
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.graphs.records import Graph, GraphFile, Node, Step
-from dmlcheck.graphs.tensors import Array, Buffer, TensorRef
+from dmlcheck.graphs.tensors import Array, Buffer, Computed, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX
@@ -25,9 +25,8 @@ def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outpu
     for each in made:
         builder.add(each)
     written = {name for step in builder.steps for name in step.outputs.values()}
-    return Graph(
-        tuple(builder.steps), tuple(inputs), tuple(name for name in outputs if name in written), builder.constants
-    )
+    kept = tuple(name for name in outputs if name in written)
+    return Graph(tuple(builder.steps), tuple(inputs), kept, builder.constants, builder.computed)
 
 
 def unchecked_graph(name: str, made: Sequence[Counterpart]) -> GraphFile:
@@ -70,6 +69,7 @@ class _Builder:
         self.ready = ready
         self.steps: list[Step] = []
         self.constants: dict[str, Array] = {}
+        self.computed: dict[str, Computed] = {}
 
     def add(self, made: Counterpart) -> None:
         """Add an operator, after the copies that it reads and before the copies of its outputs."""
@@ -101,6 +101,8 @@ class _Builder:
             self._copy(source, TensorRef(x.element, source.shape, None, x.buffer))
         elif (values := x.buffer.bytes) is not None:
             self.constants[name] = values
+            if x.buffer.computed is not None:
+                self.computed[name] = x.buffer.computed
             self.ready.add(name)
         else:
             raise Unmapped(f"{made.operator} reads a tensor that nothing in the node gives")

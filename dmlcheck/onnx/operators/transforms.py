@@ -1,13 +1,91 @@
-"""Operators for which the provider has shaders of its own; DirectML computes the frames of STFT, and no other.
+"""Transforms by ONNX's meaning: GEMMs with matrices that implementations compute for themselves.
 
-From DmlSTFT.h, DmlDFT.h and DmlGridSample.h of ONNX Runtime's DirectML provider.
+The provider has shaders of its own for DFT and GridSample; of STFT DirectML computes the frames. From DmlSTFT.h,
+DmlDFT.h and DmlGridSample.h of ONNX Runtime's DirectML provider.
 """
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped
-from dmlcheck.onnx.descs.steps import identity, pair
+import math
+
+import numpy as np
+
+from dmlcheck.graphs.tensors import Array, TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
+from dmlcheck.onnx.descs.steps import identity, pair, product
 from dmlcheck.onnx.operators.row import BY_SHADERS, Row
+
+_U = 2.0**-24  # the roundings of an implementation, which has matrices in FLOAT32
+_MOST = 2**24  # elements of a matrix
+
+
+def _matrix(exact: Array, like: TensorRef, roundings: float = 4) -> TensorRef:
+    """Return a matrix that implementations compute with some roundings of its largest element in FLOAT32."""
+    errors = np.full(exact.shape, roundings * _U * np.abs(exact).max())
+    return TensorRef.computed(exact, errors, like.element)
+
+
+# ---- frequencies
+
+
+def _waves(x: TensorRef, rows: int, length: int, count: int, *, is_complex: bool, is_inverse: bool) -> TensorRef:
+    """Return what the first numbers of a signal x of a length add to its frequencies, whose parts stand in turn.
+
+    Of complex numbers the imaginary part has a row of its own. Where the length is no power of 2, implementations take
+    waves of angles up to pi times the length, which may be rounded.
+    """
+    if 4 * rows * count > _MOST:
+        raise Unmapped(f"a DFT of {length:,} numbers")
+    turns = np.outer(np.arange(rows), np.arange(count)) % length
+    angle = 2 * math.pi / length * turns * (1 if is_inverse else -1)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    of_real = np.stack((cosine, sine), axis=-1).reshape(rows, -1)
+    if is_complex:
+        of_imaginary = np.stack((-sine, cosine), axis=-1).reshape(rows, -1)
+        of_real = np.stack((of_real, of_imaginary), axis=1).reshape(2 * rows, -1)
+    roundings = 4 if length & (length - 1) == 0 else 4 + math.pi * length
+    return _matrix(of_real / length if is_inverse else of_real, x, roundings)
+
+
+def _dft(node: OnnxNode) -> list[Counterpart]:
+    """Return a GEMM along an axis; other axes after it are moved before it first."""
+    x, output = node.input(0), node.output()
+    axis = _axis_of_dft(node)
+    is_complex, is_inverse = x.shape[-1] == 2, bool(node.get("inverse", 0))
+    if output.shape[-1] != 2 or axis == x.ndim - 1 or x.shape[-1] not in (1, 2):
+        raise Unmapped(f"DFT of the sizes {list(x.shape)} along axis {axis} to the sizes {list(output.shape)}")
+    given = node.known(1)
+    length = x.shape[axis] if given is None else int(given.reshape(-1)[0])
+    used, count = min(length, x.shape[axis]), output.shape[axis]
+    order = [*(each for each in range(x.ndim - 1) if each != axis), axis, x.ndim - 1]
+    signal = x.transpose(order).packed()
+    cut = signal.view((*signal.shape[:-2], used, signal.shape[-1]), signal.steps).packed()
+    outer = math.prod(cut.shape[:-2])
+    waves = _waves(x, used, length, count, is_complex=is_complex, is_inverse=is_inverse)
+    found = x.like((outer, waves.shape[1]))
+    made = [product(cut.reshape(outer, waves.shape[0]), waves, found)]
+    spectrum = found.view((*cut.shape[:-2], count, 2))
+    back = np.argsort(order).tolist()
+    return [*made, identity(spectrum.transpose(back), output)]
+
+
+def _axis_of_dft(node: OnnxNode) -> int:
+    """Return the axis: an input of opset 20, and an attribute before."""
+    x, given = node.input(0), node.known(2)
+    axis = node.whole("axis", 1 if node.opset < 20 else -2) if given is None else int(given.reshape(-1)[0])
+    return axis_of(axis, x.ndim)
+
+
+def _spectra(node: OnnxNode) -> list[Counterpart]:
+    """Return the frames, and a GEMM of them."""
+    made, output = _frames(node), node.output()
+    frames = made[-1].fields["OutputTensor"]
+    size, count = frames.shape[-1], output.shape[2]
+    if node.input(0).ndim == 3 and node.input(0).shape[2] != 1:
+        raise Unmapped("STFT of complex numbers")
+    waves = _waves(frames, size, size, count, is_complex=False, is_inverse=False)
+    spectra = output.view((*output.shape[:2], 2 * count))
+    return [*made, product(frames, waves.broadcast_to((frames.shape[0], *waves.shape)), spectra)]
 
 
 def _frames(node: OnnxNode) -> list[Counterpart]:
@@ -32,8 +110,32 @@ def _refusal_of_dft(node: OnnxNode) -> RefusedNode | None:
     return RefusedNode("ONNX Runtime refuses a DFT that is both inverse and onesided", help)
 
 
+# ---- coordinates
+
+
+def _affine(node: OnnxNode) -> list[Counterpart]:
+    """Return the product of the coordinates of all elements, x first, and the matrices."""
+    theta, output = node.input(0), node.output()
+    *sizes, dimensions = output.shape[1:]
+    is_aligned = bool(node.get("align_corners", 0))
+    if len(sizes) != dimensions or dimensions not in (2, 3) or (is_aligned and 1 in sizes):
+        raise Unmapped(f"AffineGrid of the sizes {list(output.shape)}")
+    if math.prod(sizes) * 4 > _MOST:
+        raise Unmapped(f"AffineGrid of {math.prod(sizes):,} elements")
+    lines = [
+        2 * np.arange(size) / (size - 1) - 1 if is_aligned else (2 * np.arange(size) + 1) / size - 1 for size in sizes
+    ]
+    grids = np.meshgrid(*lines, indexing="ij")
+    places = np.stack([*(grid.reshape(-1) for grid in reversed(grids)), np.ones(math.prod(sizes))], axis=-1)
+    matrix = _matrix(places, theta)
+    coordinates = matrix.broadcast_to((theta.shape[0], *matrix.shape))
+    found = output.view((theta.shape[0], matrix.shape[0], dimensions))
+    return [product(coordinates, theta, found, TransB="TRANSPOSE")]
+
+
 OPERATORS: dict[str, Row] = {
-    "DFT": Row(elsewhere=BY_SHADERS, refusal=_refusal_of_dft),
+    "AffineGrid": Row(exact=_affine),
+    "DFT": Row(exact=_dft, elsewhere=BY_SHADERS, refusal=_refusal_of_dft),
     "GridSample": Row(elsewhere=BY_SHADERS),
-    "STFT": Row(provider=_frames),
+    "STFT": Row(exact=_spectra, provider=_frames),
 }
