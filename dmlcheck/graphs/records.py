@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain, reason
-from dmlcheck.graphs.tensors import Computed
+from dmlcheck.graphs.tensors import OwnNumbers
 from dmlcheck.values.layouts import Array
 
 
@@ -41,7 +41,7 @@ class Graph(NamedTuple):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: Mapping[str, Any] = {}
-    computed: Mapping[str, Computed] = {}
+    computed: Mapping[str, OwnNumbers] = {}
 
 
 class Node(NamedTuple):

@@ -19,7 +19,7 @@ BOOL = "BOOL"  # ONNX's truth values, which are bytes to DirectML
 _NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items() if DATA_TYPES[name].bits >= 8}
 
 
-class Computed(NamedTuple):
+class OwnNumbers(NamedTuple):
     """Numbers that an implementation computes for itself: the exact ones, flat, and how far it may be from each."""
 
     data_type: str
@@ -41,7 +41,7 @@ class Buffer:
         element: str,
         values: Array | None = None,
         copied: TensorRef | None = None,
-        computed: Computed | None = None,
+        computed: OwnNumbers | None = None,
     ) -> None:
         self.element = element
         self.values = values
@@ -84,7 +84,7 @@ class TensorRef:
     def computed(cls, exact: Array, errors: Array, element: str) -> TensorRef:
         """Return a tensor of numbers that an implementation computes for itself, with these errors at most."""
         made, flat = cls(element, exact.shape), exact.reshape(-1)
-        made.buffer = Buffer(element, flat.astype(made.dtype), None, Computed(element, flat, errors.reshape(-1)))
+        made.buffer = Buffer(element, flat.astype(made.dtype), None, OwnNumbers(element, flat, errors.reshape(-1)))
         return made
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.graphs.records import Graph, GraphFile, Node, Step
-from dmlcheck.graphs.tensors import Array, Buffer, Computed, TensorRef
+from dmlcheck.graphs.tensors import Array, Buffer, OwnNumbers, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Unmapped
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX
@@ -69,7 +69,7 @@ class _Builder:
         self.ready = ready
         self.steps: list[Step] = []
         self.constants: dict[str, Array] = {}
-        self.computed: dict[str, Computed] = {}
+        self.computed: dict[str, OwnNumbers] = {}
 
     def add(self, made: Counterpart) -> None:
         """Add an operator, after the copies that it reads and before the copies of its outputs."""

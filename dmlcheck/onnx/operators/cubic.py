@@ -16,7 +16,7 @@ _U = 2.0**-24  # the roundings of an implementation, which has coordinates and w
 _MOST = 2**24  # weights of a dimension
 
 
-class Line(NamedTuple):
+class Coordinates(NamedTuple):
     """The coordinates of a dimension: element o of the output lies at (o + shift) / scale - offset."""
 
     scale: Fraction
@@ -29,7 +29,7 @@ class Line(NamedTuple):
         return self.scale == 1 and self.shift == self.offset
 
 
-def cubic(node: OnnxNode, lines: list[Line]) -> list[Counterpart]:
+def cubic(node: OnnxNode, lines: list[Coordinates]) -> list[Counterpart]:
     """Return the products with the weights of each dimension, one after the other."""
     x, output = node.input(0), node.output()
     shapes = zip(lines, x.shape, output.shape, strict=True)
@@ -47,7 +47,7 @@ def cubic(node: OnnxNode, lines: list[Line]) -> list[Counterpart]:
     return made
 
 
-def _weights(node: OnnxNode, line: Line, size: int, count: int) -> TensorRef:
+def _weights(node: OnnxNode, line: Coordinates, size: int, count: int) -> TensorRef:
     """Return the weights {count, size} of the elements of a dimension, which implementations compute in FLOAT32."""
     if size * count > _MOST:
         raise Unmapped(f"a cubic Resize of {size:,} to {count:,} elements")

@@ -14,14 +14,14 @@ from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, axis_of, shortest
 from dmlcheck.onnx.descs.tensors import unsigned
-from dmlcheck.onnx.operators.cubic import Line, cubic
+from dmlcheck.onnx.operators.cubic import Coordinates, cubic
 from dmlcheck.onnx.operators.resized import resized
 from dmlcheck.onnx.operators.row import Row, is_set, not_taken
 
 _HALF = Fraction(1, 2)
 _MOST = 4  # dimensions that RESAMPLE2 has
 _MOST_TIED = 2**16  # elements of a dimension that are looked at
-_SAME = Line(Fraction(1), Fraction(0), Fraction(0))
+_SAME = Coordinates(Fraction(1), Fraction(0), Fraction(0))
 
 
 class _Axis(NamedTuple):
@@ -34,48 +34,48 @@ class _Axis(NamedTuple):
     end: Fraction = Fraction(1)
 
 
-def _half_pixel(axis: _Axis) -> Line:
-    return Line(axis.scale, _HALF, _HALF)
+def _half_pixel(axis: _Axis) -> Coordinates:
+    return Coordinates(axis.scale, _HALF, _HALF)
 
 
-def _corner(axis: _Axis) -> Line:
-    return Line(axis.scale, Fraction(0), Fraction(0))
+def _corner(axis: _Axis) -> Coordinates:
+    return Coordinates(axis.scale, Fraction(0), Fraction(0))
 
 
-def _symmetric(axis: _Axis) -> Line:
+def _symmetric(axis: _Axis) -> Coordinates:
     """Around the middle of the input, also where its size times the scale is not whole."""
     whole = axis.scale * axis.size
-    return Line(axis.scale, _HALF, _HALF - Fraction(axis.size, 2) * (1 - axis.resized / whole))
+    return Coordinates(axis.scale, _HALF, _HALF - Fraction(axis.size, 2) * (1 - axis.resized / whole))
 
 
-def _corners(axis: _Axis) -> Line:
+def _corners(axis: _Axis) -> Coordinates:
     """From the first element to the last."""
     if axis.scale * axis.size != axis.resized and axis.size > 1:
         raise Unmapped("Resize with align_corners and sizes that are rounded, of which ONNX says different things")
     if min(axis.size, axis.resized) == 1:
         return _SAME
-    return Line(Fraction(axis.resized - 1, axis.size - 1), Fraction(0), Fraction(0))
+    return Coordinates(Fraction(axis.resized - 1, axis.size - 1), Fraction(0), Fraction(0))
 
 
-def _cropped(axis: _Axis) -> Line:
+def _cropped(axis: _Axis) -> Coordinates:
     """From the first to the last element of a part of the input, all of it inside; of one, the middle of the part."""
     last = axis.size - 1
     if not 0 <= axis.start <= axis.end <= 1:
         raise Unmapped("Resize with tf_crop_and_resize backwards, or beyond the input's edges")
     length = (axis.end - axis.start) * last
     if axis.resized == 1 or not length:
-        return Line(Fraction(1), Fraction(0), -axis.start * last - (length / 2 if axis.resized == 1 else 0))
-    return Line((axis.resized - 1) / length, Fraction(0), -axis.start * last)
+        return Coordinates(Fraction(1), Fraction(0), -axis.start * last - (length / 2 if axis.resized == 1 else 0))
+    return Coordinates((axis.resized - 1) / length, Fraction(0), -axis.start * last)
 
 
-_LINES: dict[str, Callable[[_Axis], Line]] = {
+_LINES: dict[str, Callable[[_Axis], Coordinates]] = {
     "align_corners": _corners,
     "asymmetric": _corner,
     "half_pixel": _half_pixel,
     "half_pixel_symmetric": _symmetric,
     "pytorch_half_pixel": lambda axis: _half_pixel(axis) if axis.resized > 1 else _corner(axis),
     "tf_crop_and_resize": _cropped,
-    "tf_half_pixel_for_nn": lambda axis: Line(axis.scale, _HALF, Fraction(0)),
+    "tf_half_pixel_for_nn": lambda axis: Coordinates(axis.scale, _HALF, Fraction(0)),
 }
 
 # The direction in which a coordinate is rounded, and the addition before it, by nearest_mode.
@@ -111,7 +111,7 @@ def _resize(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("RESAMPLE2", {**tensors, **fields})]
 
 
-def _of_four(node: OnnxNode, lines: list[Line]) -> tuple[list[Line], dict[str, TensorRef]]:
+def _of_four(node: OnnxNode, lines: list[Coordinates]) -> tuple[list[Coordinates], dict[str, TensorRef]]:
     """Return lines and tensors of four dimensions at most: of more the first ones, which stay as they are, are one."""
     tensors, first = node.tensors(), len(lines) - _MOST + 1
     if first < 2:
@@ -123,14 +123,14 @@ def _of_four(node: OnnxNode, lines: list[Line]) -> tuple[list[Line], dict[str, T
     return [_SAME, *lines[first:]], merged
 
 
-def _lines(node: OnnxNode) -> tuple[list[Line], str]:
+def _lines(node: OnnxNode) -> tuple[list[Coordinates], str]:
     """Return the coordinates of every dimension, and the nearest_mode; before opset 11 they are only scaled."""
     if node.opset < 11 or node.type == "Upsample":
         given = node.get("scales")
         values = node.known(1) if given is None else np.asarray(given)
         if values is None:
             raise Unmapped(f"{node.type} without scales")
-        return [Line(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor"
+        return [Coordinates(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor"
     mode = node.get("coordinate_transformation_mode", "half_pixel")
     if mode not in _LINES:
         raise Unmapped(f"Resize with {mode}")
@@ -150,7 +150,7 @@ def _mode(node: OnnxNode) -> str:
 # ---- ties
 
 
-def _ties(line: Line, moved: Fraction, count: int) -> list[int]:
+def _ties(line: Coordinates, moved: Fraction, count: int) -> list[int]:
     """Return the output elements halfway between two of the input, if rounding the scale may move them to a side."""
     scale, shift, offset = line
     if scale == Fraction(float(np.float32(float(scale)))) or count > _MOST_TIED:
@@ -158,7 +158,7 @@ def _ties(line: Line, moved: Fraction, count: int) -> list[int]:
     return [at for at in range(count) if ((at + shift) / scale - offset + moved).denominator == 1]
 
 
-def _scale(line: Line, moved: Fraction, count: int, direction: str) -> Fraction:
+def _scale(line: Coordinates, moved: Fraction, count: int, direction: str) -> Fraction:
     """Return a scale that is rounded so that elements halfway between two of the input go where they would without."""
     if not _ties(line, moved, count):
         return line[0]

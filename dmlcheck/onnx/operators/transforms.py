@@ -29,7 +29,7 @@ def _matrix(exact: Array, like: TensorRef, roundings: float = 4) -> TensorRef:
 
 
 def _waves(x: TensorRef, rows: int, length: int, count: int, *, is_complex: bool, is_inverse: bool) -> TensorRef:
-    """Return what the first numbers of a signal x of a length add to its frequencies, whose parts stand in turn.
+    """Return the shares of the first numbers of a signal x in its frequencies, whose parts stand in turn.
 
     Of complex numbers the imaginary part has a row of its own. Where the length is no power of 2, implementations take
     waves of angles up to pi times the length, which may be rounded.
