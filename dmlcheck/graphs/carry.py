@@ -29,7 +29,11 @@ Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or its boun
 
 def constants_of(graph: Graph) -> dict[str, Array | Carried]:
     """Return the bytes of a graph's constants, and the bounds of those that implementations compute for themselves."""
-    return {**graph.constants, **{name: off_by(*one) for name, one in graph.computed.items()}}
+    own = {
+        name: off_by(one.data_type, one.exact, one.errors, are_shared=one.are_shared)
+        for name, one in graph.computed.items()
+    }
+    return {**graph.constants, **own}
 
 
 def carried(

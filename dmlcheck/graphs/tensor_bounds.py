@@ -32,10 +32,10 @@ class Carried(NamedTuple):
     likely_shared: Array | None = None
 
 
-def off_by(data_type: str, values: Array, errors: Array) -> Carried:
-    """Return numbers that an implementation may be off by these errors, perhaps all to one side."""
+def off_by(data_type: str, values: Array, errors: Array, *, are_shared: bool = True) -> Carried:
+    """Return numbers that an implementation may be off by these errors: all to one side, if they are shared."""
     radius = errors.reshape(-1)
-    return Carried(data_type, values, radius, radius * _LIKELY, shared=radius)
+    return Carried(data_type, values, radius, radius * _LIKELY, shared=radius if are_shared else None)
 
 
 _LIKELY = 6 / math.sqrt(3)  # of the largest rounding: six standard deviations of evenly spread ones

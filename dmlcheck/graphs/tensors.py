@@ -20,11 +20,15 @@ _NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items() if DATA_TYPES[name]
 
 
 class OwnNumbers(NamedTuple):
-    """Numbers that an implementation computes for itself: the exact ones, flat, and how far it may be from each."""
+    """Numbers that an implementation computes for itself: the exact ones, flat, and how far it may be from each.
+
+    Where the errors are shared, it may be off to the same side everywhere.
+    """
 
     data_type: str
     exact: Array
     errors: Array
+    are_shared: bool = True
 
 
 class Buffer:
@@ -81,10 +85,11 @@ class TensorRef:
         return cls(kind, values.shape, None, Buffer(kind, flat))
 
     @classmethod
-    def computed(cls, exact: Array, errors: Array, element: str) -> TensorRef:
+    def computed(cls, exact: Array, errors: Array, element: str, *, are_shared: bool = True) -> TensorRef:
         """Return a tensor of numbers that an implementation computes for itself, with these errors at most."""
-        made, flat = cls(element, exact.shape), exact.reshape(-1)
-        made.buffer = Buffer(element, flat.astype(made.dtype), None, OwnNumbers(element, flat, errors.reshape(-1)))
+        made = cls(element, exact.shape)
+        own = OwnNumbers(element, exact.reshape(-1), errors.reshape(-1), are_shared)
+        made.buffer = Buffer(element, own.exact.astype(made.dtype), None, own)
         return made
 
     def __repr__(self) -> str:

@@ -10,13 +10,15 @@ import math
 
 import numpy as np
 
+from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
-from dmlcheck.onnx.descs.steps import identity, pair, product
+from dmlcheck.onnx.descs.steps import identity, pair, product, step, unary, window
 from dmlcheck.onnx.operators.row import BY_SHADERS, Row
 
 _U = 2.0**-24  # the roundings of an implementation, which has matrices in FLOAT32
 _MOST = 2**24  # elements of a matrix
+_MOST_SAMPLED = 2**25  # products of rows and places of a GridSample
 
 
 def _matrix(exact: Array, like: TensorRef, roundings: float = 4) -> TensorRef:
@@ -59,7 +61,9 @@ def _dft(node: OnnxNode) -> list[Counterpart]:
     used, count = min(length, x.shape[axis]), output.shape[axis]
     order = [*(each for each in range(x.ndim - 1) if each != axis), axis, x.ndim - 1]
     signal = x.transpose(order).packed()
-    cut = signal.view((*signal.shape[:-2], used, signal.shape[-1]), signal.steps).packed()
+    cut = signal
+    if used < x.shape[axis]:
+        cut = signal.view((*signal.shape[:-2], used, signal.shape[-1]), signal.steps).packed()
     outer = math.prod(cut.shape[:-2])
     waves = _waves(x, used, length, count, is_complex=is_complex, is_inverse=is_inverse)
     found = x.like((outer, waves.shape[1]))
@@ -133,9 +137,60 @@ def _affine(node: OnnxNode) -> list[Counterpart]:
     return [product(coordinates, theta, found, TransB="TRANSPOSE")]
 
 
+def _sampled(node: OnnxNode) -> list[Counterpart]:
+    """Return the sums of all elements, weighted by 1 less the distance, or 0 from a distance of 1 on, in both axes."""
+    x, grid, output = node.input(0), node.input(1), node.output()
+    mode, padding = node.get("mode", "linear"), node.get("padding_mode", "zeros")
+    if x.ndim != 4 or mode not in ("bilinear", "linear") or padding not in ("border", "zeros"):
+        raise Unmapped(f"GridSample of {dimensions_text(x.ndim)} in mode {mode} with {padding} outside")
+    batch, channels, height, width = x.shape
+    places = math.prod(output.shape[2:])
+    if batch * channels * height * places > _MOST_SAMPLED:
+        raise Unmapped(f"GridSample of {places:,} places in {batch * channels * height:,} rows")
+    made, (across, down) = [], _weights(node, grid.view((batch, places, 2)), (width, height))
+    for weights in (across, down):
+        made += weights
+    of_x, of_y = (weights[-1].fields["OutputTensor"] for weights in (across, down))
+    rows = x.like((batch, channels * height, places))
+    made.append(product(x.view((batch, channels * height, width)), of_x, rows, TransB="TRANSPOSE"))
+    shape = (batch, channels, height, places)
+    weighted, by_row = x.like(shape), of_y.transpose((0, 2, 1)).reshape(batch, 1, height, places)
+    made.append(pair("MULTIPLY", rows.view(shape), by_row, weighted))
+    found = output.view((batch, channels, 1, places))
+    return [*made, step("REDUCE", Function="SUM", InputTensor=weighted, OutputTensor=found, Axes=[2])]
+
+
+def _weights(node: OnnxNode, grid: TensorRef, sizes: tuple[int, ...]) -> list[list[Counterpart]]:
+    """Return for each coordinate of a grid, x first, the steps to the weights {batch, places, size} of all elements."""
+    is_aligned, is_clipped = bool(node.get("align_corners", 0)), node.get("padding_mode", "zeros") == "border"
+    found = []
+    for axis, size in enumerate(sizes):
+        half = np.array([(size - 1 if is_aligned else size) / 2])
+        given, scaled, place = (grid.like((*grid.shape[:2], 1)) for _ in range(3))
+        middle = TensorRef.computed(np.array([(size - 1) / 2]), 4 * _U * half, grid.element, are_shared=False)
+        steps = [
+            window(grid, given, (0, 0, axis)),
+            pair("MULTIPLY", given, TensorRef.of(half.astype(grid.dtype)), scaled),
+            pair("ADD", scaled, middle, place),
+        ]
+        if is_clipped:
+            inside = place.unknown()
+            steps.append(step("ELEMENT_WISE_CLIP", InputTensor=place, OutputTensor=inside, Min=0, Max=size - 1))
+            place = inside
+        off, distance, left, weights = (grid.like((*grid.shape[:2], size)) for _ in range(4))
+        steps += [
+            pair("SUBTRACT", place, TensorRef.of(np.arange(size).astype(grid.dtype)), off),
+            unary("ELEMENT_WISE_ABS", off, distance),
+            pair("SUBTRACT", TensorRef.of(np.ones(1, grid.dtype)), distance, left),
+            unary("ACTIVATION_RELU", left, weights),
+        ]
+        found.append(steps)
+    return found
+
+
 OPERATORS: dict[str, Row] = {
     "AffineGrid": Row(exact=_affine),
     "DFT": Row(exact=_dft, elsewhere=BY_SHADERS, refusal=_refusal_of_dft),
-    "GridSample": Row(elsewhere=BY_SHADERS),
+    "GridSample": Row(exact=_sampled, elsewhere=BY_SHADERS),
     "STFT": Row(exact=_spectra, provider=_frames),
 }

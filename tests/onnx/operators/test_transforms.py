@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -105,11 +106,55 @@ def test_coordinates_of_an_affine_map(sizes: tuple[int, ...], is_aligned: bool) 
     assert rules(made, 20, inputs, right[..., ::-1].copy()) == ["output-mismatch"]
 
 
+def sampled(x: Any, grid: Any, *, is_aligned: bool, has_border: bool) -> Any:
+    """Return the four elements around each place, weighted, as the operator's text has it; outside are zeros."""
+    batch, channels, height, width = x.shape
+    found = np.zeros((batch, channels, *grid.shape[1:3]))
+    for n, i, j in np.ndindex(batch, *grid.shape[1:3]):
+        at = []
+        for coordinate, size in zip(grid[n, i, j].tolist(), (width, height), strict=True):
+            place = (coordinate + 1) / 2 * (size - 1) if is_aligned else ((coordinate + 1) * size - 1) / 2
+            at.append(min(max(place, 0), size - 1) if has_border else place)
+        left, top = (math.floor(place) for place in at)
+        for column, row in ((left, top), (left + 1, top), (left, top + 1), (left + 1, top + 1)):
+            if 0 <= column < width and 0 <= row < height:
+                share = (1 - abs(at[0] - column)) * (1 - abs(at[1] - row))
+                found[n, :, i, j] += share * x[n, :, row, column].astype(float)
+    return found.astype(np.float32)
+
+
+@pytest.mark.parametrize("is_aligned", [False, True])
+@pytest.mark.parametrize("has_border", [False, True])
+@pytest.mark.parametrize("opset", [16, 20])
+def test_samples_of_a_grid(is_aligned: bool, has_border: bool, opset: int) -> None:
+    numbers = np.random.default_rng(opset)
+    x = numbers.uniform(-1, 1, (2, 3, 4, 6)).astype(np.float32)
+    grid = numbers.uniform(-1.6, 1.6, (2, 5, 7, 2)).astype(np.float32)
+    grid[0, 0, :3] = [[-1, 1], [1, 1], [1 / 3, -0.5]]  # corners, and elements of the input
+    mode, padding = "bilinear" if opset == 16 else "linear", "border" if has_border else "zeros"
+    made = node("GridSample", "x g", "y", mode=mode, padding_mode=padding, align_corners=int(is_aligned))
+    right = sampled(x, grid, is_aligned=is_aligned, has_border=has_border)
+    others = [
+        wrong(right),
+        sampled(x, grid[..., ::-1], is_aligned=is_aligned, has_border=has_border),
+        sampled(x, grid, is_aligned=not is_aligned, has_border=has_border),
+        sampled(x, grid, is_aligned=is_aligned, has_border=not has_border),
+    ]
+    assert rules(made, opset, [x, grid], right) == []
+    assert [rules(made, opset, [x, grid], other) for other in others] == [["output-mismatch"]] * 4
+
+
 @pytest.mark.parametrize(
     ("made", "inputs", "sizes", "reason"),
     [
         (node("STFT", "x s - l", "y"), [zeros(1, 32, 2), np.array(8), None, np.array(16)], (1, 3, 9, 2), "complex"),
         (node("AffineGrid", "t z", "y", align_corners=1), [zeros(1, 2, 3), np.array([1, 1, 1, 4])], (1, 1, 4, 2), "of"),
+        (
+            node("GridSample", "x g", "y", mode="cubic"),
+            [zeros(1, 1, 3, 3), zeros(1, 2, 2, 2)],
+            (1, 1, 2, 2),
+            "in mode cubic",
+        ),
         (node("DFT", "x", "y", axis=1, onesided=1, inverse=1), [zeros(1, 5, 2)], (1, 8, 1), "DFT of the sizes"),
     ],
 )
