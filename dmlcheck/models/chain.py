@@ -18,6 +18,7 @@ from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, NodeCase
+from dmlcheck.models.choices import is_possible
 from dmlcheck.models.node_values import arrays_of
 from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, map_node
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
@@ -63,6 +64,7 @@ class Chain:
         self.lost: dict[str, str] = {}
         self.of_constants: set[str] = set()  # the tensors that follow from the model's constants alone
         self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with the reason
+        self.chosen: dict[str, str] = {}  # those that follow from a choice of the implementation's, and its node
         for name, values in inputs.items():
             self.exact(name, values)
 
@@ -109,8 +111,12 @@ class Chain:
         except (MemoryError, TooMuchWork, ValueError) as error:
             self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
             return
+        chosen = is_possible(graph, given, made, actual)
         for name, values in actual.items():
-            if name in made:
+            if name == chosen:
+                self.exact(name, values)
+                self.chosen[name] = node
+            elif name in made:
                 self.held[name] = made[name]
                 if before is not None or _has_infinite(made[name]):
                     self.lost[name] = before or f"the carried tolerance becomes infinite in {node}"
@@ -157,6 +163,12 @@ class Chain:
     def _is_lost(self, name: str) -> bool:
         held = self.held.get(name)
         return isinstance(held, Carried) and _has_infinite(held)
+
+    def follow_choices(self, reads: Iterable[str], made: Iterable[str]) -> None:
+        """Note that tensors follow from the choices that the ones which they are made of follow from."""
+        first = next((self.chosen[name] for name in reads if name in self.chosen), None)
+        if first is not None:
+            self.chosen.update((name, first) for name in made if name not in self.chosen)
 
     # ---- what comes out
 

@@ -149,10 +149,13 @@ class ModelOutputs:
         """Take a node into the chain, and drop what no node reads any more; `arrays` are its outputs."""
         chain = self._chain
         if has_graphs(node.node) and values.nothing is None:
+            before = len(chain.chosen)
             self._follow_inside(node, values, arrays)
+            chain.follow_choices([*chain.chosen][before:], arrays)
         else:
             mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
             follow_node(chain, node, mapped, arrays, self.model)
+        chain.follow_choices(node.reads, arrays)
         known = () if isinstance(verdict, Unjudged) or verdict is None else verdict.verdict.known
         if known and not all(row.errors for row in known):  # which are among the tolerances
             chain.give_up(arrays, f"{node.case.name} is off in a known way")
@@ -284,7 +287,10 @@ def _judged_together(case: Case, name: str, actual: Any, alone: Any, chain: Chai
     distance = f"differs by {_difference(actual, alone)} when the whole model runs"
     if name not in chain.held:
         return f"{name} {distance}"
-    return _by_the_chain(case, name, distance, *(chain.output(name, values, nodes) for values in (actual, alone)))
+    judged = _by_the_chain(case, name, distance, *(chain.output(name, values, nodes) for values in (actual, alone)))
+    if isinstance(judged, CaseResult) and name in chain.chosen:
+        return f"{name} {distance}, and follows from the elements that {chain.chosen[name]} chooses"
+    return judged
 
 
 def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, alone: OutputVerdict) -> CaseResult | str:

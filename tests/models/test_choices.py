@@ -1,0 +1,111 @@
+"""Indices that roundings decide: the chain goes on with the implementation's where they are possible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from run_models import RUNTIME, Runtime, constant, runtime
+from whole_models import model, node, numbers, save
+
+from dmlcheck.formats.find import Target
+from dmlcheck.models.cases import ModelRequest
+from dmlcheck.models.choices import _may_be_largest
+from dmlcheck.models.run import ModelExecution
+from dmlcheck.running.events import Done, Plan
+from dmlcheck.running.results import CaseResult
+
+onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+
+pytestmark = pytest.mark.usefixtures("folder")
+__all__ = ["runtime"]
+
+X = np.array([[0.5, 0.5, -1.0, 0.25]], np.float32)  # the first two have the same score, which is rounded
+NODES = {
+    "ArgMax": node("ArgMax", "s", "i", "top", axis=1, keepdims=1),
+    "ArgMin": node("ArgMin", "s", "i", "top", axis=1, keepdims=1),
+    "TopK": node("TopK", "s k", "v i", "top", axis=1),
+    "least": node("TopK", "s k", "v i", "top", axis=1, largest=0),
+}
+
+
+def chooser(kind: str) -> Any:
+    """Return a model that takes from a table what its scores choose."""
+    nodes = [node("Exp", "x", "s", "scores"), NODES[kind], node("Gather", "t i", "y", "taken")]
+    table = constant("t", [10.0, 20.0, 30.0, 40.0])
+    return model(nodes, {"x": [1, 4]}, {"y": [1, 1]}, [numbers("k", [1]), table])
+
+
+def results(kind: str, **asked: Any) -> dict[str, CaseResult]:
+    np.savez("x.npz", x=-X if kind in ("ArgMin", "least") else X)
+    target = Target(save(chooser(kind)), "model.onnx", asked.pop("case", None))
+    execution = ModelExecution(target, Plan(implementation=RUNTIME), ModelRequest(inputs="x.npz"))
+    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+
+
+def change(monkeypatch: pytest.MonkeyPatch, name: str, element: Any) -> None:
+    """Change the first element of what a node gives alone, or of the outputs of the whole model."""
+    right = Runtime.run_model
+
+    def changed(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        found = right(self, data, inputs, keep)
+        names = [each.name for each in onnx.load_from_string(data).graph.node]
+        if names == [name] or (name == "" and len(names) > 1):
+            for array in found.values():
+                array.reshape(-1)[0] = element(array.reshape(-1)[0])
+        return found
+
+    monkeypatch.setattr(Runtime, "run_model", changed)
+
+
+@pytest.mark.parametrize("kind", NODES)
+@pytest.mark.parametrize("to", [-np.inf, np.inf])
+def test_any_choice_that_roundings_allow_is_followed(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch, kind: str, to: float
+) -> None:
+    change(monkeypatch, "scores", lambda score: np.nextafter(np.float32(score), np.float32(to)))
+    found = results(kind)
+    assert runtime.calls
+    whole = found.pop("together", None)  # where it chooses the other one
+    assert whole is None or whole.outcome == "skipped"
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
+        ["scores", "top", "taken", "output:y"], "passed"
+    )
+
+
+@pytest.mark.parametrize("kind", NODES)
+def test_a_choice_that_no_rounding_explains_is_not_followed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    change(monkeypatch, "top", lambda found: 2 if found.dtype.kind == "i" else found)
+    found = results(kind)
+    assert (found["top"].outcome, found["output:y"].outcome) == ("failed", "skipped")
+    assert "the carried tolerance becomes infinite in top" in (found["output:y"].reason or "")
+
+
+@pytest.mark.parametrize("kind", ["TopK", "ArgMin"])
+def test_the_whole_model_may_choose_otherwise(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    change(monkeypatch, "", lambda number: 50 - number)
+    found = results(kind, case="together")["together"]
+    assert found.outcome == "skipped"
+    assert (found.reason or "").endswith("when the whole model runs, and follows from the elements that top chooses")
+
+
+@pytest.mark.parametrize(
+    ("indices", "expected"),
+    [
+        ([[1, 0]], True),
+        ([[0, 1]], True),  # 0 may be as large as 3
+        ([[1, 2]], False),  # 2 is less than 0 at any rate
+        ([[0, 2]], False),
+        ([[1, 1]], False),
+        ([[1, 4]], False),
+        ([[-1, 0]], False),
+        ([[0]], True),
+        ([[3]], False),
+    ],
+)
+def test_the_largest_within_their_bounds(indices: list[list[int]], expected: bool) -> None:
+    value, radius = np.array([[2.0, 3.0, 1.0, 0.0]]), np.array([[1.0, 0.5, 0.0, 0.0]])
+    radius[0, 0] = 0.9
+    assert _may_be_largest(value - radius, value + radius, np.array(indices)) is expected
