@@ -18,7 +18,6 @@ from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, NodeCase
-from dmlcheck.models.choices import is_possible
 from dmlcheck.models.node_values import arrays_of
 from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, map_node
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
@@ -29,6 +28,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
 _MOST_SHARES = 10
+_HALF = 0.5  # an error that takes a whole number to another one
 _BLOCK = 1 << 18  # elements that become FLOAT64 at once
 
 
@@ -43,7 +43,8 @@ class OutputVerdict(NamedTuple):
     """How an output of the model compares with the reference's chain.
 
     `error` is the largest error, and `tolerance` the largest tolerance, both as shares of the largest element;
-    `reason` says why the output is not judged.
+    `reason` says why the output is not judged. `choice` is a node whose whole numbers, which roundings may change, the
+    chain took from the implementation.
     """
 
     name: str
@@ -51,6 +52,7 @@ class OutputVerdict(NamedTuple):
     error: float
     tolerance: float
     reason: str | None = None
+    choice: str | None = None
 
 
 class Chain:
@@ -111,12 +113,8 @@ class Chain:
         except (MemoryError, TooMuchWork, ValueError) as error:
             self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
             return
-        chosen = is_possible(graph, given, made, actual)
         for name, values in actual.items():
-            if name == chosen:
-                self.exact(name, values)
-                self.chosen[name] = node
-            elif name in made:
+            if name in made:
                 self.held[name] = made[name]
                 if before is not None or _has_infinite(made[name]):
                     self.lost[name] = before or f"the carried tolerance becomes infinite in {node}"
@@ -164,8 +162,34 @@ class Chain:
         held = self.held.get(name)
         return isinstance(held, Carried) and _has_infinite(held)
 
+    # ---- whole numbers that roundings decide
+
+    def copy(self) -> Chain:
+        """Return a chain that goes on from here by itself."""
+        other = Chain({}, self.limits)
+        for name, value in vars(self).items():
+            setattr(other, name, value if name == "limits" else value.copy())
+        return other
+
+    def uncertain(self, arrays: Mapping[str, Array]) -> dict[str, float]:
+        """Return the whole numbers among some tensors that roundings may change, and by how much."""
+        held = {name: self.held.get(name) for name, values in arrays.items() if values.dtype.kind in "biu"}
+        radii = {name: one.radius for name, one in held.items() if isinstance(one, Carried) and one.radius is not None}
+        most = {name: float(radius.max(initial=0.0)) for name, radius in radii.items()}
+        return {name: each for name, each in most.items() if not each < _HALF}
+
+    def allows(self, inputs: Mapping[str, Array]) -> bool:
+        """Whether all elements of an implementation's tensors are within the bounds of the chain's."""
+        return all(_is_within(values, self.held[name]) for name, values in inputs.items() if name in self.held)
+
+    def choose(self, node: str, arrays: Mapping[str, Array]) -> None:
+        """Take an implementation's whole numbers as they are, where roundings may change them."""
+        for name in self.uncertain(arrays):
+            self.exact(name, arrays[name])
+            self.chosen[name] = node
+
     def follow_choices(self, reads: Iterable[str], made: Iterable[str]) -> None:
-        """Note that tensors follow from the choices that the ones which they are made of follow from."""
+        """Note that tensors follow from the choices that others follow from, of which they are made."""
         first = next((self.chosen[name] for name in reads if name in self.chosen), None)
         if first is not None:
             self.chosen.update((name, first) for name in made if name not in self.chosen)
@@ -191,7 +215,7 @@ class Chain:
             reason = self.lost.get(name, "the carried tolerance becomes infinite")
         elif tolerance > _USELESS:
             reason = f"the carried tolerance is too wide to be of use: {figure(tolerance)} times the largest element"
-        return OutputVerdict(name, verdict, error, tolerance, reason)
+        return OutputVerdict(name, verdict, error, tolerance, reason, self.chosen.get(name))
 
     def note(self, node: str, outputs: Mapping[str, OutputResult], actual: Mapping[str, Array]) -> None:
         """Record the relative error that a node adds by itself: that of its outputs from its own inputs."""
@@ -216,6 +240,16 @@ def _rounded(held: Array | Carried, by: Carried) -> Carried:
     radius = held.radius + by.radius
     shared = by.radius if held.shared is None else held.shared + by.radius
     return held._replace(radius=radius, likely=radius, shared=shared)  # likely errors are not used in a chain
+
+
+def _is_within(values: Array, held: Array | Carried) -> bool:
+    if not isinstance(held, Carried) or held.radius is None:
+        return True
+    flat = as_numbers(values).reshape(-1).astype(np.float64)
+    value, radius = held.value[: flat.size].astype(np.float64), held.radius[: flat.size]
+    with np.errstate(all="ignore"):
+        is_within = (flat == value) | (np.abs(flat - value) <= radius)
+    return bool(np.isfinite(radius).all() and is_within.all())
 
 
 def _has_infinite(made: Carried) -> bool:

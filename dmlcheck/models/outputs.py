@@ -15,14 +15,17 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.compare import has_form, have_equal_bytes
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
+from dmlcheck.graphs.carry import Given
 from dmlcheck.models.cases import OF_OUTPUT, TOGETHER, Loaded, ModelOrigin, NodeCase
 from dmlcheck.models.chain import Chain, OutputVerdict, follow_node, known_arrays, mapped_with
 from dmlcheck.models.inner_chain import follow_inside
 from dmlcheck.models.node_values import NodeTensors
 from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged
 from dmlcheck.models.process import tensors_of
+from dmlcheck.models.step_verdict import Named, judge_steps
 from dmlcheck.models.whole_model import as_given, takes_paths
 from dmlcheck.onnx.model.parts import has_graphs, join_weights
+from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.computed import NoOutputs
 from dmlcheck.running.one_case import ending_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
@@ -109,7 +112,7 @@ class ModelOutputs:
         self.cases = tuple(cases)
         self.settings = settings
         self.is_directml = is_directml
-        self._chain = Chain(known_arrays(model.inputs), limits)
+        self._chains = [Chain(known_arrays(model.inputs), limits)]  # and one that takes choices, if there are hard ones
         self._behind = Behind()
         self.wanted = frozenset(case.name.removeprefix(OF_OUTPUT) for case in cases)
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
@@ -119,7 +122,17 @@ class ModelOutputs:
     def chain(self) -> Chain:
         """The chain up to the last node that was taken."""
         self._behind.finish()
-        return self._chain
+        return self._chains[0]
+
+    def output(self, name: str, actual: Any) -> OutputVerdict | None:
+        """Compare an output of the model with the chain's, or, where that is of no use, with one that follows choices.
+
+        None if the chain does not have it.
+        """
+        if name not in self.chain.held:
+            return None
+        found = [chain.output(name, actual, len(self.model.nodes)) for chain in self._chains]
+        return next((one for one in found if one.reason is None), found[0])
 
     def close(self) -> None:
         """Go on no more."""
@@ -147,13 +160,54 @@ class ModelOutputs:
         arrays: Mapping[str, Any],
     ) -> None:
         """Take a node into the chain, and drop what no node reads any more; `arrays` are its outputs."""
-        chain = self._chain
+        inputs = known_arrays({name: values.tensors[name] for name in node.reads if name in values.tensors})
+        for chain in tuple(self._chains):
+            mapped = self._take(chain, node, values, verdict, arrays)
+            is_possible = values.nothing is None and self._has_choice(chain, arrays) and chain.allows(inputs)
+            if is_possible and self._is_right(mapped, arrays):
+                if chain is self._chains[0]:
+                    self._chains.append(chain.copy())
+                self._chains[1].choose(node.case.name, arrays)
+        done = (
+            name for name in (*node.reads, *node.node.output) if self.last.get(name, node.case.name) == node.case.name
+        )
+        dropped = [name for name in done if name not in self.wanted]
+        for chain in self._chains:
+            chain.drop(dropped)
+
+    def _has_choice(self, chain: Chain, arrays: Mapping[str, Any]) -> bool:
+        """Whether roundings change whole numbers so much that a second chain begins, or at all in the second one."""
+        errors = chain.uncertain(arrays).values()
+        if chain is not self._chains[0]:
+            return bool(errors)
+        return len(self._chains) == 1 and any(not error <= _HARD for error in errors)
+
+    def _is_right(self, mapped: Mapped | NodeVerdict | Unjudged, actual: Mapping[str, Any]) -> bool:
+        """Whether a node's outputs are right from the inputs that it had."""
+        if isinstance(mapped, Mapped):
+            known = {name: actual[name] for name in mapped.graph.outputs if name in actual}
+            given: Given = {**mapped.data, **mapped.slack}
+            try:
+                return not judge_steps(mapped.graph, given, known, self._chains[0].limits, Named("", "")).findings
+            except (MemoryError, TooMuchWork):
+                return False
+        return isinstance(mapped, NodeVerdict) and not mapped.verdict.findings
+
+    def _take(
+        self,
+        chain: Chain,
+        node: NodeCase,
+        values: NodeTensors,
+        verdict: NodeVerdict | Unjudged | None,
+        arrays: Mapping[str, Any],
+    ) -> Mapped | NodeVerdict | Unjudged:
+        """Take a node into a chain, and return its graph, with its verdict if it has one."""
+        mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
         if has_graphs(node.node) and values.nothing is None:
             before = len(chain.chosen)
-            self._follow_inside(node, values, arrays)
+            self._follow_inside(chain, node, values, arrays)
             chain.follow_choices([*chain.chosen][before:], arrays)
         else:
-            mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
             follow_node(chain, node, mapped, arrays, self.model)
         chain.follow_choices(node.reads, arrays)
         known = () if isinstance(verdict, Unjudged) or verdict is None else verdict.verdict.known
@@ -161,18 +215,15 @@ class ModelOutputs:
             chain.give_up(arrays, f"{node.case.name} is off in a known way")
         if isinstance(verdict, NodeVerdict):
             chain.note(node.case.name, verdict.verdict.outputs, arrays)
-        done = (
-            name for name in (*node.reads, *node.node.output) if self.last.get(name, node.case.name) == node.case.name
-        )
-        chain.drop(name for name in done if name not in self.wanted)
+        return mapped
 
-    def _follow_inside(self, node: NodeCase, values: NodeTensors, arrays: Mapping[str, Any]) -> None:
+    def _follow_inside(self, chain: Chain, node: NodeCase, values: NodeTensors, arrays: Mapping[str, Any]) -> None:
         """Take a node with graphs of its own; as it is where they cannot be followed, or give something else."""
-        made = follow_inside(self._chain, node, values.tensors, self.model)
+        made = follow_inside(chain, node, values.tensors, self.model)
         if isinstance(made, Unjudged):
-            follow_node(self._chain, node, made, arrays, self.model)
+            follow_node(chain, node, made, arrays, self.model)
         elif any(getattr(made.get(name), "shape", None) != array.shape for name, array in arrays.items()):
-            self._chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
+            chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
 
     def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
         if values.skipped is not None:
@@ -189,13 +240,14 @@ class ModelOutputs:
             start = time.perf_counter()
             name = case.name.removeprefix(OF_OUTPUT)
             actual = self.actual.get(name, self.model.inputs.get(name))
-            if actual is None or name not in self.chain.held:
+            judged = None if actual is None else self.output(name, actual)
+            if judged is None:
                 is_constant = name in self.model.constants
                 why = _CONSTANT if is_constant else Unjudged("missing-tensor", "the implementation gave nothing for it")
                 note = Diagnostic(why.rule, why.reason, NOTE, case.file)
                 yield CaseResult(case, SKIPPED, f"{why.rule}: {why.reason}", (note,))
                 continue
-            result = self._result(case, self.chain.output(name, actual, len(self.model.nodes)))
+            result = self._result(case, judged)
             yield result._replace(seconds=time.perf_counter() - start)
 
     def _result(self, case: Case, found: OutputVerdict) -> CaseResult:
@@ -214,6 +266,7 @@ class ModelOutputs:
         return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, output=output)
 
 
+_HARD = 2.0  # whole numbers that may be more than this off widen what follows until it is of no use
 _CONSTANT = Unjudged("not-mapped", "it is a constant of the model, which no node computes")
 _HELP = "look at the nodes that fail; if none does, run with --bisect"
 
@@ -252,11 +305,11 @@ def outputs_together(model: Loaded, path: str, names: list[str], implementation:
 
 
 def together_result(
-    case: Case, model: Loaded, found: Mapping[str, Any] | NoOutputs, alone: Mapping[str, Any], chain: Chain
+    case: Case, model: Loaded, found: Mapping[str, Any] | NoOutputs, outputs: ModelOutputs
 ) -> CaseResult:
     """Compare the outputs of a model that ran as a whole with those of its separate nodes.
 
-    A difference within the tolerance of the chain is none. `alone` are the outputs that the nodes gave, by name.
+    A difference within the tolerance of the chain is none.
     """
     if isinstance(found, NoOutputs):
         why = found.finding.message if found.finding else found.reason
@@ -265,7 +318,7 @@ def together_result(
         return not_together(case, "none of its outputs can be compared")
     reasons = []
     for name, actual in found.items():
-        judged = _judged_together(case, name, actual, alone[name], chain, len(model.nodes))
+        judged = _judged_together(case, name, actual, outputs)
         drawn = model.random_before(name) if isinstance(judged, CaseResult) else None
         if drawn is not None:
             judged = f"{name} is another one in each run: {drawn} draws random numbers"
@@ -275,8 +328,9 @@ def together_result(
     return not_together(case, "; ".join(reasons)) if reasons else CaseResult(case, PASSED)
 
 
-def _judged_together(case: Case, name: str, actual: Any, alone: Any, chain: Chain, nodes: int) -> CaseResult | str:
+def _judged_together(case: Case, name: str, actual: Any, outputs: ModelOutputs) -> CaseResult | str:
     """Return the failure of an output, or the reason why it is not judged; "" where it is as that of the nodes."""
+    alone = outputs.actual[name]
     if not (isinstance(actual, np.ndarray) and isinstance(alone, np.ndarray)):
         return f"{name} is no tensor"
     if not has_form(actual, alone):
@@ -285,12 +339,10 @@ def _judged_together(case: Case, name: str, actual: Any, alone: Any, chain: Chai
     if have_equal_bytes(alone, actual):
         return ""
     distance = f"differs by {_difference(actual, alone)} when the whole model runs"
-    if name not in chain.held:
+    by_whole, by_nodes = (outputs.output(name, values) for values in (actual, alone))
+    if by_whole is None or by_nodes is None:
         return f"{name} {distance}"
-    judged = _by_the_chain(case, name, distance, *(chain.output(name, values, nodes) for values in (actual, alone)))
-    if isinstance(judged, CaseResult) and name in chain.chosen:
-        return f"{name} {distance}, and follows from the elements that {chain.chosen[name]} chooses"
-    return judged
+    return _by_the_chain(case, name, distance, by_whole, by_nodes)
 
 
 def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, alone: OutputVerdict) -> CaseResult | str:
@@ -301,6 +353,8 @@ def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, al
         return ""
     if alone.verdict.findings:
         return f"{name} {distance}, and is wrong when each node runs alone, too"
+    if whole.choice is not None:
+        return f"{name} {distance}, and follows from what {whole.choice} chooses or rounds"
     return _failed(case, name, f"{distance}: it is right when each node runs alone", whole)
 
 

@@ -253,7 +253,7 @@ class ModelExecution:
         found = not_together(case, "a node of it did not run alone")
         if is_complete:
             whole = outputs_together(model, self.target.file, list(outputs.actual), self.implementation)
-            found = together_result(case, model, whole, outputs.actual, outputs.chain)
+            found = together_result(case, model, whole, outputs)
         self._now = None
         is_silent = self.target.case is None and (found.outcome == PASSED or not is_complete)
         return None if is_silent else found._replace(seconds=time.perf_counter() - start)
