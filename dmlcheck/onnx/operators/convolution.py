@@ -49,6 +49,20 @@ def by_dimension(x: TensorRef, *numbers: Sequence[int]) -> Iterator[tuple[int, .
     return zip(x.shape[2:], *numbers, strict=True)
 
 
+def reaches_of(given: Mapping[str, Any], widths: Sequence[int]) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+    """Return the strides, the reach of the window and the pads, first and last, for each dimension of a window."""
+    count = len(widths)
+    dilations = given.get("dilations") or [1] * count
+    reaches = [(width - 1) * gap + 1 for width, gap in zip(widths, dilations, strict=True)]
+    pads = given.get("pads") or [0] * (2 * count)
+    return given.get("strides") or [1] * count, reaches, [0] * (2 * count) if is_automatic(given) else pads
+
+
+def is_automatic(given: Mapping[str, Any]) -> bool:
+    """Whether the padding follows from sizes, by auto_pad."""
+    return str(given.get("auto_pad", "NOTSET")) != "NOTSET"
+
+
 # ---- convolutions
 
 
@@ -210,9 +224,30 @@ def _for_sizes(node: OnnxNode, sizes: Sequence[int], strides: Sequence[int]) -> 
     return [*start, *(total - first for total, first in zip(totals, start, strict=True))]
 
 
+def _sizes_of_transposed(given: Mapping[str, Any], _: int, shapes: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return output_shape, or for SAME the input's sizes times the stride, or the sizes that the windows reach."""
+    x, weights = shapes[0], shapes[1]
+    sizes, widths = x[2:], weights[2:]
+    strides, reaches, pads = reaches_of(given, widths)
+    added, count = given.get("output_padding") or [0] * len(widths), len(widths)
+    if given.get("output_shape"):
+        made = list(given["output_shape"])[-count:]
+    elif str(given.get("auto_pad", "NOTSET")).startswith("SAME"):
+        made = [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    else:
+        places = zip(sizes, strides, reaches, added, pads[:count], pads[count:], strict=True)
+        made = [(size - 1) * stride + reach + more - first - last for size, stride, reach, more, first, last in places]
+    return (x[0], weights[1] * int(given.get("group", 1)), *made)
+
+
 OPERATORS: dict[str, Row] = {
     "Conv": Row(partial(_convolution, "FORWARD")),
-    "ConvTranspose": Row(exact=_with_output_padding, provider=_transposed_by_provider, refusal=_refusal_of_transposed),
+    "ConvTranspose": Row(
+        exact=_with_output_padding,
+        provider=_transposed_by_provider,
+        refusal=_refusal_of_transposed,
+        sizes=_sizes_of_transposed,
+    ),
     "com.microsoft.ConvTransposeWithDynamicPads": Row(_convolution_with_padding),
     "com.microsoft.NhwcConv": Row(_convolution_of_channels_last),
 }

@@ -45,9 +45,8 @@ def _einsum(node: OnnxNode) -> list[Counterpart]:
     return _in_pairs(operands, _Operand(node.output(), packed_strides(node.output().shape), result), sizes)
 
 
-def sizes_of_output(equation: str, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the sizes of the output of an equation, for inputs of some sizes."""
-    terms, result = _parsed(equation, shapes)
+def _sizes(given: Mapping[str, Any], _: int, shapes: Sequence[Any]) -> tuple[int, ...]:
+    terms, result = _parsed(given["equation"], shapes)
     sizes = _broadcast(terms, shapes)
     return tuple(sizes[label] for label in result)
 
@@ -296,4 +295,4 @@ def _query(node: OnnxNode) -> str | None:
     return None if is_known(node.get("equation")) else not_taken(node, f"of the equation {node.get('equation')!r}")
 
 
-OPERATORS: dict[str, Row] = {"Einsum": Row(exact=_einsum, provider=_einsum_of_provider, query=_query)}
+OPERATORS: dict[str, Row] = {"Einsum": Row(exact=_einsum, provider=_einsum_of_provider, query=_query, sizes=_sizes)}

@@ -10,7 +10,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped, shortest
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.tensors import ranked, unsigned
-from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, window
+from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, is_automatic, reaches_of, window
 from dmlcheck.onnx.operators.row import Row, is_set
 from dmlcheck.validation.deviations import Unrun
 
@@ -163,13 +163,41 @@ def _unpool_of_provider(node: OnnxNode) -> list[Counterpart]:
     return [padded(Counterpart("MAX_UNPOOLING", tensors))]
 
 
+_DROPPED = 22  # the opset from which onnx leaves out a window that begins in the padding at the end
+
+
+def _sizes(given: Mapping[str, Any], opset: int, shapes: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return sizes that are rounded up, without the window that begins in the padding at the end.
+
+    With SAME a size is that of the input by the stride, rounded up, also where the window is smaller than the stride.
+    """
+    if not given.get("ceil_mode", 0):
+        return None
+    x, widths = shapes[0], list(given["kernel_shape"])
+    strides, reaches, pads = reaches_of(given, widths)
+    if str(given.get("auto_pad", "NOTSET")).startswith("SAME"):
+        return (*x[:2], *(-(-size // stride) for size, stride in zip(x[2:], strides, strict=True)))
+    if is_automatic(given) or opset >= _DROPPED:
+        return None
+    made = []
+    for size, stride, reach, first, last in zip(
+        x[2:], strides, reaches, pads[: len(widths)], pads[len(widths) :], strict=True
+    ):
+        count = -(-(size + first + last - reach) // stride) + 1
+        made.append(count - 1 if (count - 1) * stride >= size + first else count)
+    return (*x[:2], *made)
+
+
 def _global(operator: str) -> Row:
     return Row(partial(_pool, operator, is_global=True))
 
 
 OPERATORS: dict[str, Row] = {
     "AveragePool": Row(
-        exact=_average, provider=partial(_pool_of_provider, "AVERAGE_POOLING"), deviation=_deviation_of_source
+        exact=_average,
+        provider=partial(_pool_of_provider, "AVERAGE_POOLING"),
+        deviation=_deviation_of_source,
+        sizes=_sizes,
     ),
     "GlobalAveragePool": _global("AVERAGE_POOLING"),
     "GlobalLpPool": _global("LP_POOLING"),
@@ -178,6 +206,7 @@ OPERATORS: dict[str, Row] = {
         partial(_pool, "LP_POOLING"),
         provider=partial(_pool_of_provider, "LP_POOLING"),
         deviation=_deviation_of_source,
+        sizes=_sizes,
     ),
     "MaxPool": Row(
         exact=_largest,
@@ -185,6 +214,7 @@ OPERATORS: dict[str, Row] = {
         query=_query_max_pool,
         deviation=_deviation,
         outputs=2,
+        sizes=_sizes,
     ),
     "MaxRoiPool": Row(_regions),
     "MaxUnpool": Row(exact=_unpool, provider=_unpool_of_provider),

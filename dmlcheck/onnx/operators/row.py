@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.graphs.tensors import Array
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode
@@ -12,6 +12,7 @@ from dmlcheck.validation.deviations import Unrun
 Maker = Callable[[OnnxNode], list[Counterpart]]
 Query = Callable[[OnnxNode], "str | None"]
 Slack = Callable[[OnnxNode], "Mapping[int, Array]"]
+OutputSizes = Callable[[Mapping[str, Any], int, Sequence[Any]], "tuple[int, ...] | None"]
 Refusal = Callable[[OnnxNode], "RefusedNode | None"]
 
 BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
@@ -29,7 +30,8 @@ class Row(NamedTuple):
     descs. `remark` returns words about the results of a node, None if there is nothing to say, and `deviation` about
     those that the provider gets wrong on any device. `slack` returns how far ONNX lets implementations round the
     elements of some inputs before they compute. `outputs` is the most outputs of the steps, None if they check it
-    themselves.
+    themselves. `sizes` returns those of the first output where onnx may infer others than ONNX means, by the attributes
+    of a node, its opset and the sizes of its inputs.
     """
 
     make: Maker | None = None
@@ -44,6 +46,7 @@ class Row(NamedTuple):
     deviation: Query | None = None
     slack: Slack | None = None
     outputs: int | None = 1
+    sizes: OutputSizes | None = None
     is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
     may_be_empty: int | None = None  # an input whose elements, if any, are not computed with

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
 from onnx_nodes import Desc, agrees, descs, node, only, zeros
+from whole_models import helper
 
 from dmlcheck.onnx.descs.node import Counterpart, RefusedNode, Unmapped
-from dmlcheck.onnx.operators.einsum import equation_of, is_known, sizes_of_output
+from dmlcheck.onnx.model.node_outputs import true_sizes
+from dmlcheck.onnx.operators.einsum import equation_of, is_known
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 from dmlcheck.onnx.provider.registrations import left_to_others
 
@@ -121,7 +123,8 @@ def test_several_operators_give_what_numpy_gives(equation: str, operators: list[
     ],
 )
 def test_labels_of_size_1_repeat(equation: str, shapes: Any, expected: tuple[int, ...]) -> None:
-    assert sizes_of_output(equation, shapes) == expected
+    given = helper.make_node("Einsum", ["x"] * len(shapes), ["y"], equation=equation)
+    assert true_sizes(given, 14, shapes) == expected
     one = node_of("Einsum", [numbers(*shape) for shape in shapes], float32(*expected), equation=equation)
     (made,) = computed(one)
     assert made.size == np.prod(expected)
