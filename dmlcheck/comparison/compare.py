@@ -114,7 +114,7 @@ def _compared(
     for name, (tensor, values) in expected.items():
         found, is_undefined = actual[name], undefined.get(name)
         if not has_form(found, values):
-            compared[name] = _misshapen(tensor, _form_problem(found, values))
+            compared[name] = _misshapen(tensor, form_problem(found, values))
             continue
         compared[name] = Comparison(_equal(tensor, values, limit, is_undefined))
         if have_equal_bytes(values, found):
@@ -196,7 +196,8 @@ def has_form(actual: Array, expected: Array) -> bool:
     return actual.shape == expected.shape and actual.dtype == expected.dtype
 
 
-def _form_problem(actual: Array, expected: Array) -> str:
+def form_problem(actual: Array, expected: Array) -> str:
+    """Return how the shape and the type of an output differ from its expected values', in words."""
     found, wanted = (f"{array.dtype} {braces(array.shape)}" for array in (actual, expected))
     return f"is {found} instead of {wanted}"
 

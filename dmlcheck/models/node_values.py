@@ -21,11 +21,20 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class NodeTensors(NamedTuple):
-    """The tensors that a node reads and gives, by name, without constants; or why there are none, or it is skipped."""
+    """The tensors that a node reads and gives, by name, without constants; or why there are none, or it is skipped.
+
+    `is_stood_in` says that a skipped node has tensors of the reference, for the nodes after it.
+    """
 
     tensors: Mapping[str, Any] = {}
     nothing: NoOutputs | None = None
     skipped: Unjudged | None = None
+    is_stood_in: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the implementation gave the tensors, or none at all."""
+        return self.nothing is None and not self.is_stood_in
 
 
 Begin = Callable[[NodeCase], object]
@@ -34,7 +43,8 @@ _NOT_ASKED = NodeTensors()
 _TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])
 
 
-def _no_stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
+def no_stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
+    """Give nothing in place of a node."""
     return {}
 
 
@@ -42,7 +52,7 @@ def _no_stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> M
 
 
 def by_node(
-    model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin, stand_in: StandIn = _no_stand_in
+    model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin, stand_in: StandIn = no_stand_in
 ) -> Iterator[tuple[NodeCase, NodeTensors]]:
     """Run the nodes of some names, and those that they depend on, each on the implementation's earlier outputs.
 
@@ -193,21 +203,47 @@ def of_whole(
 # ---- recorded
 
 
+def recorded(
+    model: Loaded, tensor: Callable[[str], Any], stand_in: StandIn = no_stand_in
+) -> Iterator[tuple[NodeCase, NodeTensors]]:
+    """Yield the nodes with their recorded tensors.
+
+    A node without some of them is skipped, and `stand_in` gives its outputs for the nodes after it. Such an output is
+    dropped after its last reader.
+    """
+    last = {name: node.case.name for node in model.nodes for name in node.reads}
+    stood_in: dict[str, Any] = {}
+    for node in model.nodes:
+        found = recorded_tensors(node, model, tensor)
+        if found.skipped is not None:
+            reads = {name: stood_in[name] for name in node.reads if name in stood_in}
+            reads.update((name, found.tensors[name]) for name in node.reads if name in found.tensors)
+            made = stand_in(node, model, reads)
+            stood_in.update((name, array) for name, array in made.items() if name in last)
+            found = found._replace(tensors={**reads, **made}, is_stood_in=bool(made))
+        yield node, found
+        for name in node.reads:
+            if last[name] == node.case.name:
+                stood_in.pop(name, None)
+
+
 def recorded_tensors(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> NodeTensors:
     """Return the recorded tensors of a node; the model's inputs may be given separately."""
     found: dict[str, Any] = {}
+    missing: Unjudged | None = None
     for name in (*node.reads, *node.node.output):
         if not name or name in model.constants:
             continue
+        array, reason = model.inputs.get(name), f"{name} is not in the recorded file"
         try:
-            array = tensor(name)
+            array = known if (known := tensor(name)) is not None else array
         except Failure as error:
-            return NodeTensors(skipped=Unjudged("missing-tensor", f"the recorded file {error}"))
-        array = model.inputs.get(name) if array is None else array
-        if array is None:
-            return NodeTensors(skipped=Unjudged("missing-tensor", f"{name} is not in the recorded file"))
-        found[name] = array
-    return NodeTensors(found)
+            array, reason = None, f"the recorded file {error}"
+        if array is not None:
+            found[name] = array
+        elif missing is None:
+            missing = Unjudged("missing-tensor", reason)
+    return NodeTensors(found, skipped=missing)
 
 
 # ---- arrays

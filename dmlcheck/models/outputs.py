@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.compare import has_form, have_equal_bytes
+from dmlcheck.comparison.compare import form_problem, has_form, have_equal_bytes
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.graphs.carry import Given
@@ -105,9 +105,19 @@ class ModelOutputs:
     """The reference's chain through a model, built node by node, and the verdicts on the outputs."""
 
     def __init__(
-        self, model: Loaded, cases: Collection[Case], limits: Limits, settings: Settings, *, is_directml: bool
+        self,
+        model: Loaded,
+        cases: Collection[Case],
+        limits: Limits,
+        settings: Settings,
+        *,
+        is_directml: bool,
+        recorded: Mapping[str, Any] | None = None,
     ) -> None:
-        """Follow a model for the cases of some of its outputs; for none nothing is computed."""
+        """Follow a model for the cases of some of its outputs; for none nothing is computed.
+
+        `recorded` are those of a run elsewhere; without it the nodes give them.
+        """
         self.model = model
         self.cases = tuple(cases)
         self.settings = settings
@@ -116,7 +126,9 @@ class ModelOutputs:
         self._behind = Behind()
         self.wanted = frozenset(case.name.removeprefix(OF_OUTPUT) for case in cases)
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
-        self.actual: dict[str, Any] = {}
+        self.actual: dict[str, Any] = {} if recorded is None else known_arrays(recorded)
+        self._stood_in: dict[str, Any] = {}  # the reference's outputs in place of nodes that recorded nothing
+        self.help = _HELP if recorded is None else _HELP_RECORDED
 
     @property
     def chain(self) -> Chain:
@@ -147,7 +159,9 @@ class ModelOutputs:
             return
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
         arrays = known_arrays(outputs)
-        if values.nothing is None:  # otherwise the reference stands in
+        if values.is_stood_in:
+            self._stood_in.update((name, array) for name, array in arrays.items() if name in self.wanted)
+        if values.is_own:  # otherwise the reference stands in
             self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
         size = sum(array.nbytes for array in known_arrays(values.tensors).values())
         self._behind.call(self._follow, node, values, verdict, arrays, size=size)
@@ -163,7 +177,7 @@ class ModelOutputs:
         inputs = known_arrays({name: values.tensors[name] for name in node.reads if name in values.tensors})
         for chain in tuple(self._chains):
             mapped = self._take(chain, node, values, verdict, arrays)
-            is_possible = values.nothing is None and self._has_choice(chain, arrays) and chain.allows(inputs)
+            is_possible = values.is_own and self._has_choice(chain, arrays) and chain.allows(inputs)
             if is_possible and self._is_right(mapped, arrays):
                 if chain is self._chains[0]:
                     self._chains.append(chain.copy())
@@ -202,7 +216,7 @@ class ModelOutputs:
         arrays: Mapping[str, Any],
     ) -> Mapped | NodeVerdict | Unjudged:
         """Take a node into a chain, and return its graph, with its verdict if it has one."""
-        mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
+        mapped = verdict if verdict is not None and values.is_own else self._mapped(node, values)
         if has_graphs(node.node) and values.nothing is None:
             before = len(chain.chosen)
             self._follow_inside(chain, node, values, arrays)
@@ -226,7 +240,7 @@ class ModelOutputs:
             chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
 
     def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
-        if values.skipped is not None:
+        if values.skipped is not None and not values.is_stood_in:
             return values.skipped
         if values.nothing is not None and not all(name in values.tensors for name in node.node.output if name):
             return Unjudged("missing-tensor", "the implementation gave nothing for it")
@@ -238,17 +252,20 @@ class ModelOutputs:
             if case.name not in chosen:
                 continue
             start = time.perf_counter()
-            name = case.name.removeprefix(OF_OUTPUT)
-            actual = self.actual.get(name, self.model.inputs.get(name))
-            judged = None if actual is None else self.output(name, actual)
-            if judged is None:
-                is_constant = name in self.model.constants
-                why = _CONSTANT if is_constant else Unjudged("missing-tensor", "the implementation gave nothing for it")
-                note = Diagnostic(why.rule, why.reason, NOTE, case.file)
-                yield CaseResult(case, SKIPPED, f"{why.rule}: {why.reason}", (note,))
-                continue
-            result = self._result(case, judged)
-            yield result._replace(seconds=time.perf_counter() - start)
+            yield self._of_case(case)._replace(seconds=time.perf_counter() - start)
+
+    def _of_case(self, case: Case) -> CaseResult:
+        name = case.name.removeprefix(OF_OUTPUT)
+        actual, instead = self.actual.get(name, self.model.inputs.get(name)), self._stood_in.get(name)
+        if actual is not None and instead is not None and not has_form(actual, instead):
+            return _failed(case, name, form_problem(actual, instead), help=self.help)
+        judged = None if actual is None else self.output(name, actual)
+        if judged is not None:
+            return self._result(case, judged)
+        is_constant = name in self.model.constants
+        why = _CONSTANT if is_constant else Unjudged("missing-tensor", "the implementation gave nothing for it")
+        note = Diagnostic(why.rule, why.reason, NOTE, case.file)
+        return CaseResult(case, SKIPPED, f"{why.rule}: {why.reason}", (note,))
 
     def _result(self, case: Case, found: OutputVerdict) -> CaseResult:
         shares = tuple((share.node, share.share) for share in self.chain.shares())
@@ -262,13 +279,14 @@ class ModelOutputs:
         if ending.outcome == PASSED:
             diagnostics = tuple(one._replace(severity=WARNING) for one in diagnostics)
         if ending.outcome == FAILED and diagnostics:
-            diagnostics = (diagnostics[0]._replace(help=_HELP), *diagnostics[1:])
+            diagnostics = (diagnostics[0]._replace(help=self.help), *diagnostics[1:])
         return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, output=output)
 
 
 _HARD = 2.0  # whole numbers that may be more than this off widen what follows until it is of no use
 _CONSTANT = Unjudged("not-mapped", "it is a constant of the model, which no node computes")
 _HELP = "look at the nodes that fail; if none does, run with --bisect"
+_HELP_RECORDED = "look at the nodes that fail; those that are skipped are judged if their tensors are recorded, too"
 
 
 def _finite(value: float) -> float | None:
@@ -376,8 +394,10 @@ def _difference(actual: Any, alone: Any) -> str:
     return f"{figure(most / largest)} of the largest element" if largest else figure(most)
 
 
-def _failed(case: Case, name: str, problem: str, output: OutputVerdict | None = None) -> CaseResult:
-    finding = Finding("output-mismatch", (), {"tensor": name, "problem": problem}, help=_HELP_TOGETHER)
+def _failed(
+    case: Case, name: str, problem: str, output: OutputVerdict | None = None, help: str = _HELP_TOGETHER
+) -> CaseResult:
+    finding = Finding("output-mismatch", (), {"tensor": name, "problem": problem}, help=help)
     found = () if output is None else output.verdict.findings
     outputs = {} if output is None else output.verdict.outputs
     return CaseResult(case, FAILED, "output mismatch", tuple(map(case.origin.diagnostic, (finding, *found))), outputs)

@@ -317,6 +317,12 @@ def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mappi
     return found.tensors if isinstance(found, NodeOutputs) and found.mapped is not None else {}
 
 
+def stand_in_for_all(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the outputs of a node for tensors that it reads, also those that ONNX's evaluator computes, else {}."""
+    found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
+    return found.tensors if isinstance(found, NodeOutputs) else {}
+
+
 def uncomputed_too(node: NodeCase, model: Loaded, tensors: Mapping[str, Any], *, has_sizes: bool) -> str | None:
     """Return the help for a node that an implementation does not compute, and the reference neither; else None.
 

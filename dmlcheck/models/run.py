@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -26,9 +27,10 @@ from dmlcheck.models.node_values import (
     arrays_of,
     by_node,
     largest_halves,
+    no_stand_in,
     not_finite,
     of_whole,
-    recorded_tensors,
+    recorded,
     run_node,
 )
 from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged, deviation_of, judge_node
@@ -42,7 +44,7 @@ from dmlcheck.models.outputs import (
     together_result,
 )
 from dmlcheck.models.process import ModelProcess
-from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, stand_in, uncomputed_too
+from dmlcheck.models.reference_nodes import ReferenceNodes, Uncomputed, stand_in, stand_in_for_all, uncomputed_too
 from dmlcheck.models.whole_model import optimized
 from dmlcheck.onnx.metadata import origin_of
 from dmlcheck.onnx.model.parts import element_types, has_graphs, join_weights, model_of_node
@@ -209,24 +211,28 @@ class ModelExecution:
     def _outputs(self, model: Loaded) -> ModelOutputs:
         chosen = [case for case in self.output_cases if case.name in self.chosen or self.runs_together]
         is_directml = self.run.directml is not None
+        recorded = None
         if self.tensor is not None and chosen:
-            names = (value.name for value in model.proto.graph.input if value.name not in model.inputs)
-            given = {name: array for name in names if (array := self._recorded(name)) is not None}
+            given = self._recorded(value.name for value in model.proto.graph.input if value.name not in model.inputs)
             model = model._replace(inputs={**model.inputs, **given})
-        return ModelOutputs(model, chosen, self.run.limits, self.plan.settings, is_directml=is_directml)
+            recorded = self._recorded(value.name for value in model.proto.graph.output)
+        settings = self.plan.settings
+        return ModelOutputs(model, chosen, self.run.limits, settings, is_directml=is_directml, recorded=recorded)
 
-    def _recorded(self, name: str) -> Any:
-        """Return a recorded tensor, None if there is none."""
-        try:
-            return None if self.tensor is None else self.tensor(name)
-        except Failure:
-            return None
+    def _recorded(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the recorded tensors of some names, without those that are missing or cannot be read."""
+        found = {}
+        for name in names:
+            with contextlib.suppress(Failure):
+                found[name] = None if self.tensor is None else self.tensor(name)
+        return {name: array for name, array in found.items() if array is not None}
 
     def _values(self, model: Loaded, outputs: ModelOutputs) -> Iterator[tuple[NodeCase, NodeTensors]]:
         """Yield the nodes in order with the tensors of each; outputs that are judged need all of them."""
         needed = frozenset(node.case.name for node in model.nodes) if outputs.cases else self.chosen
         if self.tensor is not None:
-            return ((node, recorded_tensors(node, model, self.tensor)) for node in model.nodes)
+            is_followed = bool(outputs.cases and outputs.actual)
+            return recorded(outputs.model, self.tensor, stand_in_for_all if is_followed else no_stand_in)
         if self.is_by_node:
             nodes = by_node(model, needed, self.implementation, self._begin, stand_in)
             return one_ahead(nodes) if self._is_apart else nodes

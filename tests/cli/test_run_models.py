@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import run_models
 from commandline import GOOD, dmlcheck, json_of, write
-from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, plant, runtime
-from whole_models import save
+from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, onnx, ort, perceptron, plant, runtime
+from whole_models import node, save
 
 from dmlcheck.reports.reading import case_result
 from dmlcheck.running.events import digest, digest_of
@@ -326,7 +326,45 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
     result = dmlcheck(*words)
     assert "FAILED model.onnx::relu " in result.output
     assert "skipped 1: missing-tensor: y is not in the recorded file\n" in result.output
+    assert "skipped 1: missing-tensor: the implementation gave nothing for it\n" in result.output
     assert runtime.calls == []
+
+
+def shifted() -> Any:
+    """Return a model of |x| + 2: a loop of two turns adds 1 each, and zeros of its sizes are added."""
+    body = onnx.helper.make_graph(
+        [node("Add", "held one", "more"), node("Identity", "go", "goes")],
+        "turn",
+        [onnx.ValueInfoProto(name=name) for name in ("i", "go", "held")],
+        [onnx.ValueInfoProto(name=name) for name in ("goes", "more")],
+    )
+    nodes = [
+        node("Abs", "x", "a"),
+        node("Loop", "turns - a", "l", body=body),
+        node("Shape", "l", "s"),
+        node("ConstantOfShape", "s", "z"),
+        node("Add", "l z", "y"),
+    ]
+    turns = onnx.numpy_helper.from_array(np.array(2), "turns")
+    return one_input(nodes, [2], [constant("one", [1.0]), turns])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("y", "code", "said"),
+    [
+        ([4.0, 5.0], 0, "1 passed, 5 skipped"),
+        ([3.0, 4.0], 1, "FAILED shifted.onnx::output:y "),
+        ([[4.0, 5.0]], 1, "y is float32 {1, 2} instead of float32 {2}"),
+    ],
+)
+def test_recorded_outputs_are_judged_without_the_tensors_before_them(y: list[Any], code: int, said: str) -> None:
+    save(shifted(), "shifted.onnx")
+    np.savez("run.npz", x=np.array([-2, 3], np.float32), y=np.array(y, np.float32))  # |x| + 2
+    result = dmlcheck("run", "shifted.onnx", "--implementation", "recorded:run.npz")
+    assert (result.exit_code, said in result.output) == (code, True), result.output
+    assert "missing-tensor: a is not in the recorded file\n" in result.output
+    assert "--bisect" not in result.output  # which runs nothing here
 
 
 @pytest.mark.slow
