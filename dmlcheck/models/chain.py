@@ -19,7 +19,7 @@ from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, NodeCase
 from dmlcheck.models.node_values import arrays_of
-from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, map_node
+from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, by_rule, map_node
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict
@@ -122,13 +122,20 @@ class Chain:
                 self._give_up(name, values, f"{name} of {node} is not computed")
 
     def take(
-        self, node: str, reads: Iterable[str], actual: Mapping[str, Array], why: str, *, is_of_sizes: bool = False
+        self,
+        node: str,
+        reads: Iterable[str],
+        actual: Mapping[str, Array],
+        why: str,
+        *,
+        is_of_sizes: bool = False,
+        is_right: bool = False,
     ) -> None:
         """Take the implementation's outputs for a node that the reference does not compute.
 
         They count as exact if they depend only on sizes, are whole numbers of exact tensors, have no elements, or
         depend on no tensor at all; constants are not among `reads`. Outputs of the model that depend on others are not
-        judged.
+        judged. `is_right` says that they are right from the tensors that the implementation read.
         """
         reads = tuple(reads)
         is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
@@ -137,7 +144,7 @@ class Chain:
         if is_certain or (is_exact and (is_whole or not reads)):
             for name, values in actual.items():
                 self.exact(name, values)
-                if not is_certain:
+                if not (is_certain or is_right):
                     self.taken[name] = f"{node} is not computed: {why}"
         else:
             self.give_up(actual, f"{node} is not computed: {why}")
@@ -328,12 +335,17 @@ def _relative(right: Carried, found: Array) -> tuple[float, float]:
 _OF_SIZES = ("Shape", "Size")
 
 
-def mapped_with(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, *, is_directml: bool) -> Mapped | Unjudged:
-    """Return the graph of a node with the tensors that it read and gave, or why it has none."""
+def mapped_with(
+    node: NodeCase, tensors: Mapping[str, Any], model: Loaded, *, is_directml: bool
+) -> Mapped | NodeVerdict | Unjudged:
+    """Return the graph of a node with the tensors that it read and gave, or the verdict by a rule, or why not."""
     inputs = arrays_of(node.node.input, tensors, model)
     outputs = arrays_of(node.node.output, tensors, model)
     if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged):
         return Unjudged("not-mapped", "one of its tensors is a sequence, or missing")
+    ruled = by_rule(node.node, model.opset(node.node), inputs, outputs)
+    if ruled is not None:
+        return ruled
     elements = {name: kind for name in node.reads if (kind := model.four_bits(name)) is not None}
     return map_node(node.node, model.opset(node.node), inputs, outputs, is_directml=is_directml, elements=elements)
 
@@ -343,14 +355,23 @@ def follow_node(
 ) -> None:
     """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
     if isinstance(mapped, Unjudged) or mapped.graph is None:
-        why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs do not have the sizes that they must have"
         if _follow_nothing(chain, node, actual):
             return
         reads = [name for name in node.reads if name not in model.constants]
-        chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
+        is_right = isinstance(mapped, NodeVerdict) and not mapped.verdict.findings
+        chain.take(node.case.name, reads, actual, _why(mapped), is_of_sizes=is_of_sizes(node), is_right=is_right)
     else:
         constants = {name: data for name, data in mapped.data.items() if name in model.constants}
         chain.add(node.case.name, mapped.graph, actual, constants, mapped.slack)
+
+
+def _why(mapped: Mapped | NodeVerdict | Unjudged) -> str:
+    """Return why a node has no graph."""
+    if not isinstance(mapped, NodeVerdict):
+        return mapped.reason if isinstance(mapped, Unjudged) else ""
+    if any(output.shape for output in mapped.verdict.outputs.values()):
+        return "its outputs do not have the sizes that they must have"
+    return "its outputs are wrong" if mapped.verdict.findings else "errors of its inputs may change what it selects"
 
 
 # What operators give that add or multiply no elements at all.

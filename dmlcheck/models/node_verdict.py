@@ -115,6 +115,9 @@ def judge_node(
     early = why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
     if early is not None:
         return early
+    ruled = by_rule(node, opset, inputs, outputs)
+    if ruled is not None:
+        return ruled
     mapped = map_node(node, opset, inputs, outputs, is_directml=is_directml, elements=elements)
     if isinstance(mapped, Unjudged):
         return mapped
@@ -127,6 +130,22 @@ def judge_node(
     except (MemoryError, TooMuchWork) as why:
         return Unjudged("too-much-work", cut(str(why), _MOST_REASON) or "the reference engine ran out of memory")
     return NodeVerdict(verdict, mapped.graph, mapped.meaning, mapped.data, actual, mapped.slack)
+
+
+def by_rule(
+    node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]
+) -> NodeVerdict | Unjudged | None:
+    """Return the verdict on the values of a node's first output by a rule of its row, None if there is none."""
+    rule, values = row_of(_type(node)).rule, outputs[0]
+    if rule is None or values is None:
+        return None
+    try:
+        problem = rule(_node(node, opset, inputs, outputs, {}), values)
+    except (Unmapped, *_MISFITS) as why:
+        return Unjudged("not-mapped", cut(first_line(why), _MOST_REASON))
+    finding = Finding("output-mismatch", (), {"tensor": node.output[0], "problem": problem})
+    findings = () if problem is None else (finding,)
+    return NodeVerdict(Verdict({node.output[0]: OutputResult(values.size, len(findings))}, findings), None, ONNX)
 
 
 class Mapped(NamedTuple):

@@ -146,6 +146,11 @@ class ModelOutputs:
         found = [chain.output(name, actual, len(self.model.nodes)) for chain in self._chains]
         return next((one for one in found if one.reason is None), found[0])
 
+    def choice_before(self, name: str) -> str | None:
+        """Return a node with whole numbers that roundings may change, from which an output follows, or None."""
+        self._behind.finish()
+        return next((chain.chosen[name] for chain in self._chains if name in chain.chosen), None)
+
     def close(self) -> None:
         """Go on no more."""
         self._behind.close()
@@ -239,7 +244,7 @@ class ModelOutputs:
         elif any(getattr(made.get(name), "shape", None) != array.shape for name, array in arrays.items()):
             chain.give_up(arrays, f"{node.case.name} gives other sizes than the reference")
 
-    def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | Unjudged:
+    def _mapped(self, node: NodeCase, values: NodeTensors) -> Mapped | NodeVerdict | Unjudged:
         if values.skipped is not None and not values.is_stood_in:
             return values.skipped
         if values.nothing is not None and not all(name in values.tensors for name in node.node.output if name):
@@ -346,6 +351,10 @@ def together_result(
     return not_together(case, "; ".join(reasons)) if reasons else CaseResult(case, PASSED)
 
 
+def _follows(choice: str) -> str:
+    return f"follows from what {choice} chooses or rounds"
+
+
 def _judged_together(case: Case, name: str, actual: Any, outputs: ModelOutputs) -> CaseResult | str:
     """Return the failure of an output, or the reason why it is not judged; "" where it is as that of the nodes."""
     alone = outputs.actual[name]
@@ -353,7 +362,8 @@ def _judged_together(case: Case, name: str, actual: Any, outputs: ModelOutputs) 
         return f"{name} is no tensor"
     if not has_form(actual, alone):
         problem = f"is {_form(actual)} when the whole model runs; the nodes alone give {_form(alone)}"
-        return _failed(case, name, problem)
+        choice = outputs.choice_before(name) if (actual.dtype, actual.ndim) == (alone.dtype, alone.ndim) else None
+        return _failed(case, name, problem) if choice is None else f"{name} {problem}, and {_follows(choice)}"
     if have_equal_bytes(alone, actual):
         return ""
     distance = f"differs by {_difference(actual, alone)} when the whole model runs"
@@ -372,7 +382,7 @@ def _by_the_chain(case: Case, name: str, distance: str, whole: OutputVerdict, al
     if alone.verdict.findings:
         return f"{name} {distance}, and is wrong when each node runs alone, too"
     if whole.choice is not None:
-        return f"{name} {distance}, and follows from what {whole.choice} chooses or rounds"
+        return f"{name} {distance}, and {_follows(whole.choice)}"
     return _failed(case, name, f"{distance}: it is right when each node runs alone", whole)
 
 

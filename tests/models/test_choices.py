@@ -88,3 +88,63 @@ def test_the_whole_model_may_choose_otherwise(monkeypatch: pytest.MonkeyPatch, k
     found = results(kind, case="together")["together"]
     assert found.outcome == "skipped"
     assert (found.reason or "").endswith("when the whole model runs, and follows from what top chooses or rounds")
+
+
+def selector() -> Any:
+    """Return a model that takes from a table the boxes that it selects: the first two overlap."""
+    boxes = constant("b", [[[0, 0, 2, 2], [0, 0.5, 2, 2.5], [8, 8, 9, 9], [5, 5, 6, 6]]])
+    nodes = [
+        node("Exp", "x", "s", "scores"),
+        node("NonMaxSuppression", "b s m i l", "r", "nms"),
+        node("Gather", "r c", "n", "column", axis=1),
+        node("Gather", "t n", "y", "taken"),
+    ]
+    numbers_of = [numbers("m", [4]), numbers("c", [2]), constant("i", [0.5]), constant("l", [1.0])]
+    table = constant("t", [10.0, 20.0, 30.0, 40.0])
+    return model(nodes, {"x": [1, 1, 4]}, {"y": ["rows", 1]}, [boxes, *numbers_of, table])
+
+
+def selected(x: Any, **asked: Any) -> dict[str, CaseResult]:
+    np.savez("x.npz", x=np.array([[x]], np.float32))
+    target = Target(save(selector()), "model.onnx", asked.pop("case", None))
+    execution = ModelExecution(target, Plan(implementation=RUNTIME), ModelRequest(inputs="x.npz"))
+    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+
+
+@pytest.mark.parametrize("to", [-np.inf, np.inf])
+def test_boxes_that_roundings_select_are_followed(monkeypatch: pytest.MonkeyPatch, to: float) -> None:
+    change(monkeypatch, "scores", lambda score: np.nextafter(np.float32(score), np.float32(to)))
+    found = selected([0.5, 0.5, -1.0, 0.25])
+    found.pop("together", None)  # where it selects the other one
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
+        ["scores", "nms", "column", "taken", "output:y"], "passed"
+    )
+
+
+def test_a_selected_box_of_a_lower_score_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def changed(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        found = right(self, data, inputs, keep)
+        return {name: array[:, [0, 1, 1]] if name == "r" else array for name, array in found.items()}
+
+    monkeypatch.setattr(Runtime, "run_model", changed)
+    found = selected([0.5, 0.4, -1.0, 0.25])
+    assert (found["nms"].outcome, found["output:y"].outcome) == ("failed", "skipped")
+    assert "nms is not computed: its outputs are wrong" in (found["output:y"].reason or "")
+
+
+def test_the_whole_model_may_select_another_number_of_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def changed(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        found = right(self, data, inputs, keep)
+        is_whole = len(onnx.load_from_string(data).graph.node) > 1
+        return {name: array[:1] if is_whole else array for name, array in found.items()}
+
+    monkeypatch.setattr(Runtime, "run_model", changed)
+    found = selected([0.5, 0.5, -1.0, 0.25], case="together")["together"]
+    assert (found.outcome, (found.reason or "").endswith("follows from what nms chooses or rounds")) == (
+        "skipped",
+        True,
+    )

@@ -14,6 +14,7 @@ Query = Callable[[OnnxNode], "str | None"]
 Slack = Callable[[OnnxNode], "Mapping[int, Array]"]
 OutputSizes = Callable[[Mapping[str, Any], int, Sequence[Any]], "tuple[int, ...] | None"]
 Refusal = Callable[[OnnxNode], "RefusedNode | None"]
+Rule = Callable[[OnnxNode, Array], "str | None"]
 
 BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
 BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
@@ -31,7 +32,8 @@ class Row(NamedTuple):
     those that the provider gets wrong on any device. `slack` returns how far ONNX lets implementations round the
     elements of some inputs before they compute. `outputs` is the most outputs of the steps, None if they check it
     themselves. `sizes` returns those of the first output where onnx may infer others than ONNX means, by the attributes
-    of a node, its opset and the sizes of its inputs.
+    of a node, its opset and the sizes of its inputs. `rule` returns what is wrong with the values of the first output
+    of a node that has no descs, None if they are right; Unmapped if it cannot say.
     """
 
     make: Maker | None = None
@@ -47,6 +49,7 @@ class Row(NamedTuple):
     slack: Slack | None = None
     outputs: int | None = 1
     sizes: OutputSizes | None = None
+    rule: Rule | None = None
     is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
     leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
     may_be_empty: int | None = None  # an input whose elements, if any, are not computed with

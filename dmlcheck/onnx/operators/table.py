@@ -33,6 +33,7 @@ FAMILIES = (
     "recurrent",
     "reduction",
     "resampling",
+    "selection",
     "transforms",
     "without_operators",
 )
