@@ -11,6 +11,7 @@ from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
+from dmlcheck.files.scalars import MAX_DEPTH
 from dmlcheck.formats.find import find_files
 from dmlcheck.formats.registry import read_file
 from dmlcheck.reference.limits.work import TooMuchWork
@@ -133,22 +134,29 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
     return one_case.run_cases(given, implementation, None if feature_level is None else _level(feature_level))
 
 
-def _plain(desc: Any) -> Any:
+def _plain(desc: Any, depth: int = 0) -> Any:
     """Return a desc with Python's own numbers and lists in the place of NumPy's."""
+    _check_depth(depth)
     if isinstance(desc, Mapping):
-        return {key: _plain(value) for key, value in desc.items()}
+        return {key: _plain(value, depth + 1) for key, value in desc.items()}
     if isinstance(desc, (list, tuple)):
-        return [_plain(value) for value in desc]
+        return [_plain(value, depth + 1) for value in desc]
     return desc.tolist() if hasattr(desc, "tolist") else desc
 
 
-def _lists(values: Any) -> Any:
+def _lists(values: Any, depth: int = 0) -> Any:
     """Return the values of tensors with lists in the place of tuples."""
+    _check_depth(depth)
     if isinstance(values, Mapping):
-        return {key: _lists(value) for key, value in values.items()}
+        return {key: _lists(value, depth + 1) for key, value in values.items()}
     if isinstance(values, (list, tuple)):
-        return [_lists(value) if isinstance(value, (list, tuple)) else value for value in values]
+        return [_lists(value, depth + 1) if isinstance(value, (list, tuple)) else value for value in values]
     return values
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels; does it contain itself?")
 
 
 def _level(value: Any) -> str:

@@ -431,6 +431,22 @@ def test_a_desc_may_hold_numpys_numbers_and_arrays() -> None:
     ]
 
 
+def test_what_contains_itself_is_refused() -> None:
+    desc: dict[str, Any] = {}
+    desc["InputTensor"] = desc
+    values: list[Any] = []
+    values.append(values)
+    for ask in (
+        lambda: dmlcheck.validate("ARGMAX", desc),
+        lambda: dmlcheck.minimum_feature_level("ARGMAX", desc),
+        lambda: dmlcheck.accepted("ARGMAX", desc, "1.15.4"),
+        lambda: dmlcheck.evaluate("ARGMAX", desc, {}),
+        lambda: dmlcheck.evaluate("ARGMAX", ARGMAX, {"InputTensor": values}),
+    ):
+        with pytest.raises(ValueError, match="nested deeper than 100 levels; does it contain itself"):
+            ask()
+
+
 def test_what_makes_no_sense_is_told_and_no_bug() -> None:
     nothing: Any = None
     assert [found.rule for found in dmlcheck.validate(nothing, {})] == ["unknown-operator"]

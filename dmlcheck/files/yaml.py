@@ -35,14 +35,15 @@ def parse(data: bytes, name: str, *, is_json: bool | None = None) -> Document:
         document = Document(name, "")
         document.refuse(_too_large(name, len(data)), None, _SMALLER, rule="file-too-large")
         return document
+    wide = _wide(data)
+    if wide is not None:
+        document = Document(name, "")
+        document.refuse(f"the file is {wide}; dmlcheck reads UTF-8", document.place(0), _SAVE)
+        return document
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return _not_utf8(name, data, error)
-    if "\0" in text[:_FIRST] and not (text[:_FIRST:2].strip("\0") and text[1:_FIRST:2].strip("\0")):
-        document = Document(name, text)
-        document.refuse("the file is UTF-16; dmlcheck reads UTF-8", document.place(0), "save the file as UTF-8")
-        return document
     looks_like_json = text.lstrip()[:1] in ("{", "[")
     if is_json or (is_json is None and looks_like_json):
         from dmlcheck.files.json import parse_json
@@ -67,7 +68,21 @@ def _parse_yaml(name: str, text: str) -> Document:
 # ---- files that cannot be read
 
 
-_FIRST = 64  # characters: in UTF-16 every second one of a plain text is a zero byte
+_SAVE = "save the file as UTF-8"
+_FIRST = 64  # bytes: in a plain text of wide characters some of two or four are always zero
+_MARKS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+def _wide(data: bytes) -> str | None:
+    """Return the encoding of a file whose characters have two or four bytes, None for any other."""
+    marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
+    first = data[:_FIRST]
+    if marked is not None or b"\0" not in first:
+        return marked
+    zeros = [not first[at::4].strip(b"\0") for at in range(4)]
+    if sum(zeros) >= 3:
+        return "UTF-32"
+    return "UTF-16" if zeros[0] == zeros[2] and zeros[1] == zeros[3] and any(zeros) else None
 
 
 def _too_large(name: str, size: int) -> str:
@@ -78,10 +93,8 @@ _SMALLER = "put the values into .npy files, which `{file: data/x.npy}` reads, or
 
 
 def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Document:
-    help: str | None = "save the file as UTF-8"
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        problem = "the file is UTF-16; dmlcheck reads UTF-8"
-    elif b"\0" in data[:8192]:
+    help: str | None = _SAVE
+    if b"\0" in data[:8192]:
         problem, help = "the file is binary, not YAML or JSON", None
     else:
         problem = f"the byte 0x{error.object[error.start]:02X} is not UTF-8"
