@@ -112,12 +112,12 @@ def judge_node(
     are known, others by ONNX's meaning. `file` is the model, since likely causes are searched for only the first few
     wrong outputs of a file; `elements` has the types of inputs with 4-bit numbers, which are in bytes.
     """
+    ruled = by_rule(node, opset, inputs, outputs)
+    if ruled is not None:
+        return _misshapen(node, opset, inputs, outputs) or ruled
     early = why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
     if early is not None:
         return early
-    ruled = by_rule(node, opset, inputs, outputs)
-    if ruled is not None:
-        return ruled
     mapped = map_node(node, opset, inputs, outputs, is_directml=is_directml, elements=elements)
     if isinstance(mapped, Unjudged):
         return mapped
@@ -136,9 +136,11 @@ def by_rule(
     node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]
 ) -> NodeVerdict | Unjudged | None:
     """Return the verdict on the values of a node's first output by a rule of its row, None if there is none."""
-    rule, values = row_of(_type(node)).rule, outputs[0]
-    if rule is None or values is None:
+    rule, values = row_of(_type(node)).rule, outputs[0] if outputs else None
+    if rule is None:
         return None
+    if values is None:
+        return Unjudged("not-mapped", f"there are no values for output 0 of {node.op_type}")
     try:
         problem = rule(_node(node, opset, inputs, outputs, {}), values)
     except (Unmapped, *_MISFITS) as why:

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from dmlcheck.diagnostics.wording import braces
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, RefusedNode, Unmapped, axis_of
 from dmlcheck.onnx.descs.steps import join, step
@@ -204,6 +205,21 @@ def _nonzero(node: OnnxNode) -> list[Counterpart]:
     return [Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})]
 
 
+def _wrong_coordinates(node: OnnxNode, columns: Array) -> str | None:
+    """Return the first difference from the coordinates of the elements that are not 0, or None."""
+    x = node.numbers_of(0)
+    if not x.ndim:
+        raise Unmapped("NonZero of a scalar")
+    right = np.array(np.nonzero(x))
+    if columns.shape != right.shape:
+        return f"is {braces(columns.shape)}; it must be {braces(right.shape)}: {right.shape[1]:,} elements are not 0"
+    different = np.flatnonzero((columns != right).any(axis=0))
+    if not different.size:
+        return None
+    at = different[0]
+    return f"has {columns[:, at].tolist()} in column {at:,}; it must be {right[:, at].tolist()}"
+
+
 def _open_coordinates(x: TensorRef) -> list[Counterpart]:
     """NONZERO_COORDINATES of values that are not known: as many rows as there are elements."""
     tensors = {
@@ -312,7 +328,7 @@ OPERATORS: dict[str, Row] = {
     "Gather": Row(_gather),
     "GatherElements": Row(_gather_elements),
     "GatherND": Row(_gather_nd, refusal=_refusal_of_gather_nd),
-    "NonZero": Row(_nonzero, provider=_nonzero_of_provider, is_sized_by_inputs=True),
+    "NonZero": Row(_nonzero, provider=_nonzero_of_provider, is_sized_by_inputs=True, rule=_wrong_coordinates),
     "OneHot": Row(_one_hot),
     "ReverseSequence": Row(_reversed, provider=_reversed_of_provider),
     "Scatter": Row(_scatter, leaves_out_empty=True),

@@ -32,8 +32,8 @@ class Row(NamedTuple):
     those that the provider gets wrong on any device. `slack` returns how far ONNX lets implementations round the
     elements of some inputs before they compute. `outputs` is the most outputs of the steps, None if they check it
     themselves. `sizes` returns those of the first output where onnx may infer others than ONNX means, by the attributes
-    of a node, its opset and the sizes of its inputs. `rule` returns what is wrong with the values of the first output
-    of a node that has no descs, None if they are right; Unmapped if it cannot say.
+    of a node, its opset and the sizes of its inputs. `rule` returns the problem of the values of a node's first output,
+    None if they are right; Unmapped if it cannot say. It takes the place of steps in verdicts.
     """
 
     make: Maker | None = None

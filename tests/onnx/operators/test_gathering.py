@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
 from onnx_nodes import agrees, fields, found, zeros
+from whole_models import node
 
+from dmlcheck.models.node_verdict import NodeVerdict, judge_node
 from dmlcheck.onnx.descs.node import Unmapped
 from dmlcheck.onnx.operators.table import provider_steps
+from dmlcheck.running.verdict import Limits
 
 X = zeros(2, 3)
 
@@ -43,6 +46,34 @@ def test_rows_of_coordinates_beyond_the_last_are_left_open() -> None:
     assert made.operator == "NONZERO_COORDINATES"
     assert made.fields["OutputCountTensor"].values.tolist() == [2]
     assert made.fields["OutputCoordinatesTensor"].values.tolist() == [[0, 1], [1, 0], [None, None], [None, None]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "problem"),
+    [
+        ([[0, 1, 1], [1, 0, 1]], None),
+        ([[0, 1, 1], [0, 0, 1]], "has [0, 0] in column 0; it must be [0, 1]"),
+        ([[1, 0, 1], [0, 1, 1]], "has [1, 0] in column 0; it must be [0, 1]"),
+        ([[0, 1], [1, 0]], "is {2, 2}; it must be {2, 3}: 3 elements are not 0"),
+        ([[], []], "is {2, 0}; it must be {2, 3}: 3 elements are not 0"),
+    ],
+)
+@pytest.mark.parametrize(
+    "x", [np.array([[-0.0, np.nan], [1e-45, 2]], np.float32), np.array([[False, True], [True, True]])]
+)
+def test_coordinates_are_judged(x: Any, columns: list[list[int]], problem: str | None) -> None:
+    found = judge_node(
+        node("NonZero", "x", "y"), 13, [x], [np.array(columns, np.int64)], is_directml=False, limits=Limits()
+    )
+    assert isinstance(found, NodeVerdict)
+    assert [each.params["problem"] for each in found.verdict.findings] == [problem] * (problem is not None)
+
+
+def test_no_coordinates_of_zeros_are_right() -> None:
+    none = np.zeros((2, 0), np.int64)
+    found = judge_node(node("NonZero", "x", "y"), 13, [zeros(2, 2)], [none], is_directml=False, limits=Limits())
+    assert isinstance(found, NodeVerdict)
+    assert found.verdict.findings == ()
 
 
 SIX = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
