@@ -180,10 +180,17 @@ class Chain:
 
     def uncertain(self, arrays: Mapping[str, Array]) -> dict[str, float]:
         """Return the whole numbers among some tensors that roundings may change, and by how much."""
-        held = {name: self.held.get(name) for name, values in arrays.items() if values.dtype.kind in "biu"}
+        held = {name: self.held.get(name) for name, values in arrays.items() if self._is_whole(name, values)}
         radii = {name: one.radius for name, one in held.items() if isinstance(one, Carried) and one.radius is not None}
         most = {name: float(radius.max(initial=0.0)) for name, radius in radii.items()}
         return {name: each for name, each in most.items() if not each < _HALF}
+
+    def _is_whole(self, name: str, values: Array) -> bool:
+        """Whether a tensor has whole numbers: by its type, or, where nothing bounds it, by its elements."""
+        held = self.held.get(name)
+        if values.dtype.kind != "f" or name not in self.lost or not isinstance(held, Carried):
+            return values.dtype.kind in "biu"
+        return bool((held.value == np.rint(held.value)).all() and (values == np.rint(values)).all())
 
     def allows(self, inputs: Mapping[str, Array]) -> bool:
         """Whether all elements of an implementation's tensors are within the bounds of the chain's."""

@@ -26,15 +26,17 @@ NODES = {
     "ArgMax": node("ArgMax", "s", "i", "top", axis=1, keepdims=1),
     "ArgMin": node("ArgMin", "s", "i", "top", axis=1, keepdims=1),
     "TopK": node("TopK", "s k", "v i", "top", axis=1),
+    "Hardmax": node("Hardmax", "s", "i", "top", axis=1),
     "least": node("TopK", "s k", "v i", "top", axis=1, largest=0),
 }
 
 
 def chooser(kind: str) -> Any:
     """Return a model that takes from a table what its scores choose."""
-    nodes = [node("Exp", "x", "s", "scores"), NODES[kind], node("Gather", "t i", "y", "taken")]
+    taken = node("MatMul", "i t", "y", "taken") if kind == "Hardmax" else node("Gather", "t i", "y", "taken")
+    nodes = [node("Exp", "x", "s", "scores"), NODES[kind], taken]
     table = constant("t", [10.0, 20.0, 30.0, 40.0])
-    return model(nodes, {"x": [1, 4]}, {"y": [1, 1]}, [numbers("k", [1]), table])
+    return model(nodes, {"x": [1, 4]}, {"y": [1] if kind == "Hardmax" else [1, 1]}, [numbers("k", [1]), table])
 
 
 def results(kind: str, **asked: Any) -> dict[str, CaseResult]:
@@ -76,7 +78,8 @@ def test_any_choice_that_roundings_allow_is_followed(
 
 @pytest.mark.parametrize("kind", NODES)
 def test_a_choice_that_no_rounding_explains_is_not_followed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    change(monkeypatch, "top", lambda found: 2 if found.dtype.kind == "i" else found)
+    is_float = kind == "Hardmax"
+    change(monkeypatch, "top", lambda found: 1 - found if is_float else 2 if found.dtype.kind == "i" else found)
     found = results(kind)
     assert (found["top"].outcome, found["output:y"].outcome) == ("failed", "skipped")
     assert "the carried tolerance becomes infinite in top" in (found["output:y"].reason or "")
