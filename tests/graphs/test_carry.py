@@ -195,6 +195,16 @@ def test_a_quantized_sigmoid_may_round_either_way_only_beside_a_half() -> None:
     assert (np.abs(exact - np.floor(exact) - 0.5)[radius > 0] < 1e-4).all()
 
 
+def test_integers_that_cancel_are_within_the_likely_error_though_scaled_ones_do_not_cancel() -> None:
+    integers, column = np.array([[128, 51, 7, -127, -59]], np.float32), np.full((5, 1), 111, np.int8)
+    x = integers * np.float32(0.0149)
+    node = node_of(f"{OWN}DynamicQuantizeMatMul", [x, column, np.array([0.0046], np.float32)], float32(1, 1))
+    bound = carried_of(node)
+    assert bound.value != 0  # the middle of 0 and of what is left of the scaled ones
+    assert bound.likely is not None
+    assert abs(bound.value) <= bound.likely
+
+
 def test_the_roundings_of_a_step_are_computed_once_however_its_errors_come(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 
