@@ -19,7 +19,18 @@ from dmlcheck.reference.ball.numbers import Ball, NoBound
 from dmlcheck.reference.bindings import parameter, row
 from dmlcheck.reference.bounds import arithmetic_of, bounds, function_range
 from dmlcheck.reference.limits.precision import FLOAT32, IN_FLOAT32, Precision
-from dmlcheck.reference.rows import CHOICES, ELEMENTS, NORMS, PLACE, PRODUCTS, RANKS, REMAINDERS, WHOLE_STEPS, Spread
+from dmlcheck.reference.rows import (
+    CHOICES,
+    ELEMENTS,
+    NORMS,
+    PLACE,
+    PRODUCTS,
+    RANKS,
+    REMAINDERS,
+    SHARES,
+    WHOLE_STEPS,
+    Spread,
+)
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import Array, from_bytes, viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -145,7 +156,11 @@ def _of_step(
         if has_one_cause not in known:
             known[has_one_cause] = run(values)
         own = {label: copy(one) for label, one in known[has_one_cause].items()}
-        return _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
+        return (
+            _widen_shares(step.desc, own, balls["InputTensor"])
+            if spread.by == SHARES
+            else _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
+        )
     try:
         bounded = run(inputs)
     except NoBound:
@@ -216,6 +231,38 @@ def _spread(own: dict[str, TensorBounds], spread: list[dict[str, TensorBounds]],
             total = sum(each.radius if each.value is None else np.abs(each.value) + each.radius for each in more)
             one.radius = one.radius + (np.sqrt(total) if power == 2 else total)
     return own
+
+
+def _widen_shares(desc: OperatorDesc, bounded: dict[str, TensorBounds], x: Ball) -> dict[str, TensorBounds]:
+    """Widen the bounds of powers' shares in their sum, or of the logarithms of these, by the errors of the exponents.
+
+    A share is the largest where its own exponent is, and all others are the smallest. Roundings are relative to it.
+    """
+    axes, output = tuple(desc.values.get("Axes", (-1,))), bounded["OutputTensor"]
+    logarithms = _logarithms_of_shares(x.value, x.radius, axes)
+    is_log = desc.spec.range[0] != 0
+    least, value, most = logarithms if is_log else map(np.exp, logarithms)
+    moved = np.maximum(most - value, value - least)
+    together = np.where(value > 0, value * x.radius, 0.0).sum(axis=axes, keepdims=True)
+    growth = np.where(value > 0, most / value * (1 + 2 * x.radius + 2 * together), 1.0)
+    own = output.radius if is_log else output.radius * growth.reshape(-1)
+    moved = np.where(np.isneginf(x.value) & (x.radius == 0), 0.0, moved)
+    is_bounded = np.isfinite(x.radius).all(axis=axes, keepdims=True) & ~np.isnan(moved)
+    moved = np.where(is_bounded, (1 + _SECOND_ORDER) * moved, np.inf).reshape(-1)
+    output.widen(np.where(np.isinf(moved), np.inf, own + moved))
+    return bounded
+
+
+def _logarithms_of_shares(x: Array, radius: Array, axes: tuple[int, ...]) -> Iterator[Array]:
+    """Yield the least logarithm of each share in the sum along axes, the one without errors, and the largest."""
+    less = x - x.max(axis=axes, keepdims=True)
+    low, middle, high = (np.exp(less + error) for error in (-radius, 0.0, radius))
+    for own, others in ((less - radius, high), (less, middle), (less + radius, low)):
+        rest = np.maximum(others.sum(axis=axes, keepdims=True) - others, 0.0)
+        yield own - np.logaddexp(own, np.log(rest))
+
+
+_SECOND_ORDER = 2.0**-8  # of an error that is carried: roundings of what it adds
 
 
 def _errors_that_count(inputs: Mapping[str, Any]) -> list[Array]:

@@ -121,10 +121,18 @@ class TensorBounds:
         value = np.zeros(self.radius.size) if self.value is None else self.value
         if not self.radius.any():
             return Carried(self.tensor.data_type, self._laid_out(value), terms=self.terms)
-        probable = np.minimum(likely.radius, self.radius)
+        probable = np.minimum(likely.radius + self._away_from(likely), self.radius)
         shared = self._laid_out_shared(self.radius), likely._laid_out_shared(probable)
         radius, probable = self._laid_out(self.radius), self._laid_out(probable)
         return Carried(self.tensor.data_type, self._laid_out(value), radius, probable, self.terms, *shared)
+
+    def _away_from(self, likely: TensorBounds) -> Array | float:
+        """Return how far the middle of the bounds is from that of the likely ones: they may be of fewer ways."""
+        if self.value is likely.value or self.value is None or likely.value is None:
+            return 0.0
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(self.value - likely.value)
+        return np.where(np.isfinite(distance), distance, 0.0)
 
     def _laid_out_shared(self, most: Array) -> Array | None:
         found = plus(self.shared, self.apart)

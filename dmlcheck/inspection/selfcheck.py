@@ -24,6 +24,7 @@ from dmlcheck.reference.rows import (
     PRODUCTS,
     RANKS,
     SEEKS,
+    SHARES,
     SUMS,
     TERMS,
     WINOGRAD,
@@ -405,7 +406,7 @@ def _spread_problems(spec: OperatorSpec, spread: Spread) -> Iterator[str]:
     for name in (*spread.places, *spread.factors, *spread.multiplied):
         if name not in tensors:
             yield f"the row spreads errors by {name}, which is no input"
-    if spread.by not in (TERMS, NORMS, RANKS):
+    if spread.by not in (TERMS, NORMS, RANKS, SHARES):
         yield f"the row spreads errors as {spread.by}, which is not possible"
     if spread.by == RANKS:
         needed = ("InputTensor", "Axis", "OutputValueTensor")

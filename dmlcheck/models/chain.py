@@ -76,6 +76,14 @@ class Chain:
         if data is not None:
             self.held[name] = data
 
+    def repeat(self, name: str, other: str) -> bool:
+        """Take a tensor that has the elements of another one; False if the chain does not have that."""
+        for reasons in (self.lost, self.taken):
+            reasons.update({name: reasons[other]} if other in reasons else {})
+        if other in self.held:
+            self.held[name] = self.held[other]
+        return other in self.held
+
     # ---- node by node
 
     def add(
@@ -385,16 +393,27 @@ def _why(mapped: Mapped | NodeVerdict | Unjudged) -> str:
 _OF_NOTHING = {"MatMul": 0, "ReduceL1": 0, "ReduceL2": 0, "ReduceProd": 1, "ReduceSum": 0, "ReduceSumSquare": 0}
 
 
+_SCATTERING = ("ScatterElements", "ScatterND")  # their last input has the elements that take the place of others
+
+
 def _follow_nothing(chain: Chain, node: NodeCase, actual: Mapping[str, Any]) -> bool:
-    """Take the exact outputs of a node whose first input has no elements; False where they are not known."""
-    number = None if node.node.domain else _OF_NOTHING.get(node.node.op_type)
-    held = chain.held.get(node.node.input[0]) if number is not None else None
-    elements = held.value if isinstance(held, Carried) else held
-    if elements is None or elements.size:
+    """Take the exact outputs of a node that has no elements to compute with; False where they are not known."""
+    if node.node.domain:
+        return False
+    if node.node.op_type in _SCATTERING and _has_none(chain, node.node.input[-1]):
+        return all(chain.repeat(name, node.node.input[0]) for name in actual)
+    number = _OF_NOTHING.get(node.node.op_type)
+    if number is None or not _has_none(chain, node.node.input[0]):
         return False
     for name, values in actual.items():
         chain.exact(name, np.full_like(values, number))
     return True
+
+
+def _has_none(chain: Chain, name: str) -> bool:
+    held = chain.held.get(name)
+    elements = held.value if isinstance(held, Carried) else held
+    return elements is not None and not elements.size
 
 
 def is_of_sizes(node: NodeCase) -> bool:

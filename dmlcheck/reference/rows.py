@@ -275,15 +275,16 @@ WINOGRAD = "winograd"  # an algorithm
 PLACE, MARK = "place", "mark"
 SEEKS = ("", PLACE, MARK)
 
-TERMS, NORMS, RANKS = "terms", "norms", "ranks"
+TERMS, NORMS, RANKS, SHARES = "terms", "norms", "ranks", "shares"
 
 
 class Spread(NamedTuple):
     """How far the errors of tensors move the results, where the formula itself is not run on numbers with errors.
 
-    `by` has one of three ways. TERMS: the results move no more than the formula's for the errors in the place of
+    `by` has one of four ways. TERMS: the results move no more than the formula's for the errors in the place of
     the elements: it moves elements, takes the largest, or adds them up, so that the squares of independent errors add
-    up. NORMS: the same for sums of other powers, in which the errors themselves add up. RANKS: elements are sorted. By
+    up. NORMS: the same for sums of other powers, in which the errors themselves add up. RANKS: elements are sorted.
+    SHARES: results are the shares that powers have in their sum along some axes, or the logarithms of these. By
     parameter, `places` are tensors that say where elements are, whose errors nothing bounds, and `factors` multiply the
     elements of those that are `multiplied`. With `of_floats` it is so where all outputs are floats.
     """

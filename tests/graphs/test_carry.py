@@ -195,6 +195,16 @@ def test_a_quantized_sigmoid_may_round_either_way_only_beside_a_half() -> None:
     assert (np.abs(exact - np.floor(exact) - 0.5)[radius > 0] < 1e-4).all()
 
 
+def test_integers_that_cancel_are_within_the_likely_error_though_scaled_ones_do_not_cancel() -> None:
+    integers, column = np.array([[128, 51, 7, -127, -59]], np.float32), np.full((5, 1), 111, np.int8)
+    x = integers * np.float32(0.0149)
+    node = node_of(f"{OWN}DynamicQuantizeMatMul", [x, column, np.array([0.0046], np.float32)], float32(1, 1))
+    bound = carried_of(node)
+    assert bound.value != 0  # the middle of 0 and of what is left of the scaled ones
+    assert bound.likely is not None
+    assert abs(bound.value) <= bound.likely
+
+
 def test_the_roundings_of_a_step_are_computed_once_however_its_errors_come(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
 
@@ -476,6 +486,72 @@ def test_functions_with_limits_do_not_bound_what_may_be_nan() -> None:
     for operator in ("HardSigmoid", "Sigmoid", "Tanh", "Softsign", "Erf", "Atan"):
         more = {"alpha": 0.25, "beta": 0.5} if operator == "HardSigmoid" else {}
         assert bound_of(node_of(operator, [np.ones(2, np.float16)], kind, **more), a=made) == [False, True], operator
+
+
+def with_radius(node: OnnxNode, values: Array, radius: Array) -> Carried:
+    """Return the bounds of a node of one input, which may be off by a radius."""
+    made = graph(node)
+    flat, error = values.reshape(-1).astype(np.float64), radius.reshape(-1).astype(np.float64)
+    return carried(made.steps, {**data_of(node, made), "input 0": Carried("FLOAT32", flat, error, error)})["output 0"]
+
+
+@pytest.mark.parametrize("radius", [1e-4, 0.1, 5.0])
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax"])
+def test_shares_reach_from_the_least_to_the_largest_and_no_further(operator: str, radius: float) -> None:
+    x, errors = 3 * random(4, 6), RANDOM.uniform(0, radius, (4, 6))
+    bound = with_radius(node_of(operator, [x], float32(4, 6), axis=-1), x, errors)
+    assert bound.radius is not None
+    most = np.zeros((4, 6))
+    for at in np.ndindex(4, 6):
+        for sign in (1, -1):  # the largest, where its own exponent is and all others are the smallest, and the least
+            moved = x[at[0]].astype(np.float64) - sign * errors[at[0]]
+            moved[at[1]] += 2 * sign * errors[at]
+            share = 1 / np.exp(moved - moved[at[1]]).sum()
+            found = np.log(share) if operator == "LogSoftmax" else share
+            most[at] = max(most[at], abs(found - bound.value.reshape(4, 6)[at]))
+    room = bound.radius.reshape(4, 6)
+    assert (room >= most).all()
+    assert (room <= 1.02 * most + 1e-5).all()
+
+
+@pytest.mark.parametrize(("least", "expected"), [(-np.inf, 0), (-3.4028235e38, 0), (-20, 1.03e-9)])
+def test_a_share_that_is_masked_adds_nothing_to_the_errors_of_others(least: float, expected: float) -> None:
+    x = np.array([[least, 0.0, 0.0]], np.float32)
+    radius = np.where(np.isfinite(x), np.abs(x) * 2.0**-23 + 2.0**-10, 0.0)
+    bound = with_radius(node_of("Softmax", [x], float32(1, 3), axis=-1), x, radius)
+    assert bound.value[0] == pytest.approx(expected, rel=0.02)
+    assert bound.radius is not None
+    assert bound.radius[0] <= 2.0**-8 * expected + 1e-37
+    assert bound.radius[1:] == pytest.approx([2.0**-11, 2.0**-11], rel=0.01)
+
+
+def test_nothing_bounds_a_share_beside_one_that_may_be_anything_or_one_of_infinite_powers() -> None:
+    x = np.array([[0, 1], [0, 1], [0, np.inf]], np.float32)
+    radius = np.array([[0.5, np.inf], [0.5, 0.5], [0.5, 0]])
+    bound = with_radius(node_of("Softmax", [x], float32(3, 2), axis=-1), x, radius)
+    assert bound.radius is not None
+    assert np.isfinite(bound.radius).tolist() == [False, False, True, True, False, False]
+
+
+def test_a_sigmoid_of_wide_balls_is_between_its_ends() -> None:
+    x, radius = np.array([-30, -3, 0, 1, 5], np.float32), np.array([2, 0.5, 0.01, 3, 100])
+    bound = with_radius(node_of("Sigmoid", [x], float32(5)), x, radius)
+    ends = [1 / (1 + np.exp(-(x + sign * radius))) for sign in (-1, 1)]
+    most = np.max([np.abs(end - bound.value) for end in ends], axis=0)
+    assert bound.radius is not None
+    assert (bound.radius >= most).all()
+    assert bound.radius[1:] == pytest.approx(most[1:], rel=1e-2)
+    assert bound.radius[0] <= most[0] * 1.001
+
+
+def test_errors_move_a_normalized_row_as_far_as_its_deviation_says() -> None:
+    x, radius = random(3, 256), np.full((3, 256), 2.0**-10)
+    node = node_of("LayerNormalization", [x, np.ones(256, np.float32)], float32(3, 256))
+    bound = with_radius(node, x, radius)
+    assert bound.radius is not None
+    share = bound.radius.reshape(3, 256) * x.std(-1, keepdims=True) / 2.0**-10
+    assert share.min() > 1
+    assert share.max() < 1.6  # 1, an error of the mean of 1 / 16, and of the deviation, as much for each deviation of x
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,16 @@ def test_errors_of_one_cause_are_no_larger_than_all_errors_and_lie_in_the_buffer
     assert found.likely_shared is None
 
 
+def test_likely_errors_around_another_middle_are_larger_by_the_distance_and_no_larger_than_all_errors() -> None:
+    made, likely = (TensorBounds(TensorDesc("FLOAT64", (3,)), (-np.inf, np.inf)) for _ in range(2))
+    none = np.zeros(3, bool)
+    made.put(np.arange(3), Bound(np.array([1.0, 2.0, np.inf]), np.full(3, 0.5), none, is_rounded=False))
+    likely.put(np.arange(3), Bound(np.array([1.25, 3.0, np.inf]), np.full(3, 0.125), none, is_rounded=False))
+    found = made.carried(likely)
+    assert found.likely is not None
+    assert found.likely.tolist() == [0.375, 0.5, 0.125]
+
+
 @pytest.mark.parametrize("places", [[0, 1, 2, 3, 4, 5], [2, 3, 4], [5], [0, 2, 4], [0, 1, 4, 5]])
 def test_bounds_of_runs_and_of_other_places_are_put_there(places: list[int]) -> None:
     made, at = TensorBounds(TensorDesc("FLOAT64", (6,)), (-np.inf, np.inf)), np.array(places)

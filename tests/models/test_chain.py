@@ -13,7 +13,7 @@ from whole_models import node
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.graphs.records import Graph
-from dmlcheck.graphs.tensor_bounds import Carried
+from dmlcheck.graphs.tensor_bounds import Carried, off_by
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, node_cases
 from dmlcheck.models.chain import Chain, NodeShare, follow_node, is_of_sizes, known_arrays
@@ -195,6 +195,23 @@ def test_what_is_made_of_no_elements_is_known(operator: str, number: float) -> N
         follow_node(chain, reduce, Unjudged("runs-elsewhere", "so"), {"y": y}, Loaded(made, {}, (reduce,), {}))
         found = chain.output("y", y, 1)
         assert (found.reason, found.verdict.findings == ()) == (None, is_right)
+
+
+@pytest.mark.parametrize("operator", ["ScatterND", "ScatterElements"])
+def test_where_nothing_is_scattered_the_elements_and_their_errors_stay(operator: str) -> None:
+    made = one_input([node(operator, "x places updates", "y", "scatter")], [2, 3])
+    (scatter,) = node_cases(made, "m", {})
+    x = random(2, 3)
+    for is_right in (True, False):
+        chain = Chain({"places": np.zeros((0, 1), np.int64), "updates": np.zeros((0, 3), np.float32)}, Limits())
+        chain.held["x"] = off_by("FLOAT32", x.reshape(-1), np.full(6, 1e-3))
+        y = x + np.float32(9e-4 if is_right else 2e-3)
+        follow_node(chain, scatter, Unjudged("runs-elsewhere", "so"), {"y": y}, Loaded(made, {}, (scatter,), {}))
+        found = chain.output("y", y, 1)
+        assert (found.reason, found.verdict.findings == ()) == (None, is_right)
+    chain.drop(["x"])
+    follow_node(chain, scatter, Unjudged("runs-elsewhere", "so"), {"y": y}, Loaded(made, {}, (scatter,), {}))
+    assert chain.output("y", y, 1).reason == "scatter is not computed: so"
 
 
 # ---- elements of which some have no bound: T5 has buckets of distances, whose logarithms are cut to whole numbers

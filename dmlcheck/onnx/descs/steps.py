@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,39 @@ def product(a: TensorRef, b: TensorRef, output: TensorRef, **more: Any) -> Count
     """Return a GEMM; without other fields neither factor is transposed, and nothing is added."""
     fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0, **more}
     return step("GEMM", ATensor=a, BTensor=b, OutputTensor=output, **fields)
+
+
+MOST_OF_PRODUCT = 4  # dimensions of a GEMM's tensors
+
+
+def of_fewer_batches(made: Counterpart) -> list[Counterpart]:
+    """Return a product of matrices whose batches have more dimensions than a GEMM takes, as one of fewer.
+
+    Neighbours that all tensors step through alike are one dimension. Factors that repeat otherwise are copied first.
+    """
+    if made.operator != "GEMM" or made.fields["OutputTensor"].ndim <= MOST_OF_PRODUCT or "CTensor" in made.fields:
+        return [made]
+    tensors = {name: made.fields[name] for name in ("ATensor", "BTensor", "OutputTensor")}
+    merged = _merged(tensors)
+    if merged["OutputTensor"].ndim <= MOST_OF_PRODUCT:
+        return [made.with_fields(**merged)]
+    copies = {name: tensors[name].like(tensors[name].shape) for name in ("ATensor", "BTensor")}
+    again = made.with_fields(**_merged({**tensors, **copies}))
+    return [*(identity(tensors[name], copy) for name, copy in copies.items()), again]
+
+
+def _merged(tensors: Mapping[str, TensorRef]) -> dict[str, TensorRef]:
+    """Return matrices with as few dimensions of batches as all tensors together can have."""
+    shape = next(iter(tensors.values())).shape
+    last, groups = len(shape) - 2, list[list[int]]()
+    for axis in (axis for axis in range(last) if shape[axis] != 1):
+        if groups and all(x.steps[groups[-1][-1]] == shape[axis] * x.steps[axis] for x in tensors.values()):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    sizes = [math.prod(shape[axis] for axis in group) for group in groups]
+    ends = [*(group[-1] for group in groups), last, last + 1]
+    return {name: x.view([*sizes, *x.shape[last:]], [x.steps[axis] for axis in ends]) for name, x in tensors.items()}
 
 
 def window(x: TensorRef, output: TensorRef, offsets: Sequence[int]) -> Counterpart:

@@ -10,6 +10,7 @@ from importlib import import_module
 
 from dmlcheck.onnx.descs.node import Counterpart, OnnxNode, Unmapped
 from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.steps import of_fewer_batches
 from dmlcheck.onnx.operators.row import Maker, Row
 
 FAMILIES = (
@@ -61,7 +62,7 @@ def exact_steps(node: OnnxNode) -> list[Counterpart]:
         raise Unmapped(f"{node.type} is not one of the operators that are known")
     if make is None:
         raise Unmapped(f"DirectML has no operator that computes {node.type}")
-    return _made(make, row, node)
+    return [step for made in _made(make, row, node) for step in of_fewer_batches(made)]
 
 
 def provider_steps(node: OnnxNode) -> list[Counterpart]:

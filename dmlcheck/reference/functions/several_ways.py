@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.data_types import infinite, limits
-from dmlcheck.reference.ball.numbers import Ball, hull, raw, with_roundings_of
+from dmlcheck.reference.ball.errors import largest
+from dmlcheck.reference.ball.numbers import Ball, hull, radius, raw, unmoved, with_roundings_of
 from dmlcheck.reference.functions.overflowing import NONE, norm, terms_depend_on_order
 from dmlcheck.reference.functions.sums import progression
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, or_nan
@@ -96,6 +97,22 @@ def summed_in_type(data_type: str, *terms: Any) -> PartlyUndefined:
     """Return a sum of a few terms; undefined where it overflows the data type in only one order, or to both sides."""
     total = reduce(np.add, terms)
     return PartlyUndefined(total, terms_depend_on_order(data_type, total, *terms))
+
+
+def growing(function: Callable[[Any], Any], x: Any) -> Any:
+    """Return a function that does not decrease; between the ends of wide balls, with the larger roundings of both.
+
+    The formula of a function may be infinite there, where the function is not.
+    """
+    if not isinstance(x, Ball) or x.is_exact or not largest(x.radius) > _WIDE:
+        return function(x)
+    value, ends = function(raw(x)), [function(unmoved(x.around(end))) for end in (raw(x) - x.radius, raw(x) + x.radius)]
+    moved, own = (np.maximum(*each) for each in ([np.abs(raw(end) - value) for end in ends], map(radius, ends)))
+    error = np.where(np.isfinite(x.radius) | (moved == 0), moved + own, np.inf)
+    return Ball.result(value, np.where(np.isnan(error), np.inf, error), x.arithmetic, x.terms)
+
+
+_WIDE = 0.125
 
 
 KNOWN_ERRORS = frozenset({"sigmoid"})  # functions of which an implementation may be known to be less accurate

@@ -68,11 +68,17 @@ def _around_the_mean(x: Any, centre: Ball, axes: Axes) -> Ball:
     deviations. Implementations that subtract another element than the mean lose some more digits (`_SHIFTED`).
     """
     found: Ball = mean(np.square(x - unmoved(centre)), axes)
+    own = mean(np.square(blockwise(unmoved, x) - unmoved(centre)), axes) if _has_errors(x) else found
     count, off = x.size // found.size, np.square(centre.radius)
     relative = (count + 4) * centre.arithmetic.unit_roundoff
     running = 2 * centre.radius * np.sqrt(raw(found) / count)
-    error = _SHIFTED * found.radius + off * (1 + relative) + running
+    error = found.radius + (_SHIFTED - 1) * own.radius + off * (1 + relative) + running
     return Ball(found.value, error, found.arithmetic, found.terms)
+
+
+def _has_errors(x: Any) -> bool:
+    first = next(x.parts()) if isinstance(x, Blocks) else x
+    return isinstance(first, Ball) and not first.is_exact
 
 
 _SHIFTED = 4.0  # (1 + s^2 / 3) for a shift of up to three spreads

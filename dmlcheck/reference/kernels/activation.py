@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.arrays.data_types import cast, element, in_32_bits, limits, represents, stored
-from dmlcheck.reference.functions.several_ways import with_known_error, with_published_error
+from dmlcheck.reference.functions.several_ways import growing, with_known_error, with_published_error
 from dmlcheck.reference.functions.special import erfc, ln_1_exp
 from dmlcheck.reference.results import AsMeasured, PartlyUndefined, alternatives, flushing
 from dmlcheck.reference.rows import CHOICES, Kernel, elementwise, exact
@@ -121,7 +121,11 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return with_known_error(with_published_error(1 / (1 + np.exp(-input)), 34), "sigmoid")
+    return with_known_error(with_published_error(growing(_sigmoid, input), 34), "sigmoid")
+
+
+def _sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
 
 
 def softplus(input: Any, *, steepness: Any) -> PartlyUndefined:

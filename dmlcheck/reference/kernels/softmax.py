@@ -8,7 +8,7 @@ import numpy as np
 
 from dmlcheck.reference.functions.sums import total, total_less_1
 from dmlcheck.reference.results import AsMeasured
-from dmlcheck.reference.rows import Axes, Groups, Kernel, along
+from dmlcheck.reference.rows import SHARES, Axes, Groups, Kernel, Spread, along
 
 
 def softmax1(input: Any, *, axes: Axes) -> AsMeasured:
@@ -36,9 +36,11 @@ def log_softmax(input: Any, *, axes: Axes) -> AsMeasured:
     return log_softmax1(input, axes=axes)
 
 
+OF_SHARES = Spread(SHARES)
+
 KERNELS: dict[str, Kernel] = {
-    "ACTIVATION_LOG_SOFTMAX": Kernel(log_softmax, along(-1)),
-    "ACTIVATION_LOG_SOFTMAX1": Kernel(log_softmax1, Groups()),
-    "ACTIVATION_SOFTMAX": Kernel(softmax, along(-1)),
-    "ACTIVATION_SOFTMAX1": Kernel(softmax1, Groups()),
+    "ACTIVATION_LOG_SOFTMAX": Kernel(log_softmax, along(-1), spread=OF_SHARES),
+    "ACTIVATION_LOG_SOFTMAX1": Kernel(log_softmax1, Groups(), spread=OF_SHARES),
+    "ACTIVATION_SOFTMAX": Kernel(softmax, along(-1), spread=OF_SHARES),
+    "ACTIVATION_SOFTMAX1": Kernel(softmax1, Groups(), spread=OF_SHARES),
 }
