@@ -37,6 +37,20 @@ def _coordinates(places: Array, scale: Any, input_offset: Any, output_offset: An
     return (own - output_offset) / scale - input_offset
 
 
+def stepped(places: Any, scale: Any) -> Any:
+    """Return the places of a gradient's elements, with the errors of an implementation that goes there in steps.
+
+    For each element of the result DirectML starts at the first place beside it, or the one before, and adds 1 / Scale.
+    """
+    if not isinstance(places, Ball):
+        return places
+    step = 1 / raw(scale)
+    steps = np.minimum(np.arange(places.size), np.floor(2 * raw(scale)) + 1)
+    sizes = np.fmax(np.abs(raw(places)), np.abs(raw(places) - 2 - step))  # of the places on the way
+    error = (steps + 1) * places.arithmetic.unit_roundoff * sizes
+    return Ball(raw(places), radius(places) + unbounded(sizes, error, places.arithmetic), places.arithmetic)
+
+
 def interpolated(x: Array, places: Sequence[Any], mode: str, rounding: Rounding) -> Any:
     """Return the values at places between elements: the nearest element, or the weighted average of its neighbours."""
     if mode == "NEAREST_NEIGHBOR":

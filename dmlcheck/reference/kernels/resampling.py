@@ -20,6 +20,7 @@ from dmlcheck.reference.functions.interpolation import (
     linear,
     repeated,
     returned,
+    stepped,
 )
 from dmlcheck.reference.limits.work import BLOCKS_OF_SAMPLES
 from dmlcheck.reference.results import AsMeasured, all_undefined
@@ -139,7 +140,7 @@ def resample_grad(
     NEAREST_NEIGHBOR: the element at floor(x + 0.5) has weight 1. LINEAR: the elements at floor(x) and floor(x) + 1 each
     have weight 1 - their distance from x. Where x is outside the output, the nearest edge element has these weights.
     """
-    x = coordinates(map(range, input_gradient.shape), scales, output_pixel_offsets, input_pixel_offsets)
+    x = _places_of_gradient(input_gradient, scales, output_pixel_offsets, input_pixel_offsets)
     rounding = None if interpolation_mode == "LINEAR" else half_up
     return returned(input_gradient, x, scales, places, output_gradient.sizes, rounding)
 
@@ -161,9 +162,14 @@ def resample_grad1(
     elements at floor(x) and floor(x) + 1 each have weight 1 - their distance from x. Where x is outside the output, the
     nearest edge element has these weights.
     """
-    x = coordinates(map(range, input_gradient.shape), scales, output_pixel_offsets, input_pixel_offsets)
+    x = _places_of_gradient(input_gradient, scales, output_pixel_offsets, input_pixel_offsets)
     rounding = None if interpolation_mode == "LINEAR" else ROUNDINGS[rounding_direction]
     return returned(input_gradient, x, scales, places, output_gradient.sizes, rounding)
+
+
+def _places_of_gradient(gradient: Any, scales: Any, before: Any, after: Any) -> list[Any]:
+    """Return the places of a gradient's elements along each axis, reached at once or in steps."""
+    return list(map(stepped, coordinates(map(range, gradient.shape), scales, before, after), scales))
 
 
 def terms(given: Given) -> float:

@@ -367,6 +367,28 @@ def test_gradients_in_float32_are_within_the_bound_and_those_of_moved_places_are
     assert refused(added(desc, 2 * given), bound)[reads].mean() > 0.6
 
 
+# what DirectML 1.13.1 and 1.15.4 gave on vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01
+IN_STEPS = [
+    0, 0.8999999761581421, 0.10000002384185791, 1.8000001907348633, 0.19999980926513672, 2.700000286102295,
+    0.2999997138977051, 3.5999984741210938, 0.40000152587890625, 4.499998092651367, 0.5000019073486328,
+    5.399997711181641, 0.6000022888183594, 6.300004005432129, 0.6999959945678711, 7.200004577636719,
+    0.7999954223632812, 8.100013732910156, 0.8999862670898438,
+]  # fmt: skip
+
+
+def test_the_places_of_a_gradient_may_be_reached_in_steps() -> None:
+    fields = {"Scales": [0.5], "InputPixelOffsets": [0.3], "OutputPixelOffsets": [-1.7]}
+    fields |= {"InterpolationMode": "LINEAR", "RoundingDirection": "INCREASING"}
+    made = returning("RESAMPLE_GRAD1", np.arange(1, 10, dtype=np.float32), (19,), **fields)
+    found = np.array(IN_STEPS, np.float32)
+    for is_likely in (False, True):
+        bound = returned_bound(*made, is_likely=is_likely)
+        assert not refused(found, bound).any()
+    last = np.array([7, 8, 15, 16, 17, 18])
+    farther = found + np.where(np.arange(19) % 2, -9, 9).astype(np.float32) * np.float32(1e-5)
+    assert refused(farther, bound)[last].all()
+
+
 def test_what_may_go_to_either_neighbour_is_between_all_and_nothing_in_both() -> None:
     # o / 3 is 0, 1/3, 2/3, 1 ...: that of 3 is whole, but for the rounding of a quotient
     fields = {"Scales": [3], "InputPixelOffsets": [0], "OutputPixelOffsets": [0], "RoundingDirection": "DECREASING"}
