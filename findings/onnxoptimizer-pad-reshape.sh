@@ -7,10 +7,10 @@
 # second one's shape copies the size that the first one gave: the result gets other sizes. If the sizes do not go up,
 # the optimized model fails where the original ran. Both passes are among those that optimize() runs by default.
 #
-# Version: onnxoptimizer 0.4.2 (2026-01), passes fuse_pad_into_pool and eliminate_consecutive_idempotent_ops, beside onnx
-#   1.23.2 and ONNX Runtime 1.32.0.
-# Documented: ONNX, operators Pad-13: constant_value, by default 0, is what is padded; MaxPool-12; Reshape-14: a size of 0
-#   is taken from the input tensor.
+# Version: onnxoptimizer 0.4.2 (2026-01), passes fuse_pad_into_pool and eliminate_consecutive_idempotent_ops, beside
+#   onnx 1.23.2 and ONNX Runtime 1.32.0.
+# Documented: ONNX, operators Pad-13: constant_value, by default 0, is what is padded; MaxPool-12; Reshape-14: a size
+#   of 0 is taken from the input tensor.
 # Seen: 2026-12-01. Needs Python 3.11 or newer.
 set -euo pipefail
 work=$(mktemp -d)

@@ -9,8 +9,8 @@
 #
 # Version: onnx-graphsurgeon 0.6.1 (2026-04), Graph.fold_constants(); onnxoptimizer 0.4.2 (2026-01), optimize() with its
 #   default passes, among them eliminate_slice_after_shape; beside onnx 1.23.2 and ONNX Runtime 1.32.0.
-# Documented: ONNX, operator Shape-15: start (inclusive, 0 by default) and end (exclusive, by default the rank) slice the
-#   shape, negative ones count from the end.
+# Documented: ONNX, operator Shape-15: start (inclusive, 0 by default) and end (exclusive, by default the rank) slice
+#   the shape, negative ones count from the end.
 # Seen: 2026-12-01. Needs Python 3.11 or newer.
 set -euo pipefail
 work=$(mktemp -d)
