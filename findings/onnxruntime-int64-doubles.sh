@@ -2,8 +2,8 @@
 # ONNX Runtime 1.32.0 adds up and multiplies INT64 as doubles: from 2^53 on, results are rounded.
 #
 # ReduceSum of 2^53, 1, 1 and 1 gives 2^53 + 4. ReduceProd, ReduceL1, ReduceSumSquare and ReduceMean of INT64 round
-# too, and so do Pow, if the exponent is not 2 or 3, and an Einsum that sums over an axis of one operand: 2^53 + 1 to the
-# power of 1 is 2^53. All results fit in INT64. Add, Mul, ReduceMax, a MatMul with ones and sums of INT32 are exact.
+# too, and so do Pow, if the exponent is not 2 or 3, and an Einsum that sums over an axis of one operand: 2^53 + 1 to
+# the power of 1 is 2^53. All results fit in INT64. Add, Mul, ReduceMax, a MatMul with ones and sums of INT32 are exact.
 # Nanoseconds since 1970 are about 2^60, where neighbouring doubles are 256 apart.
 #
 # Version: ONNX Runtime 1.32.0, execution provider CPU, with and without its optimizer, beside onnx 1.23.2.
@@ -66,7 +66,7 @@ def rounded(node, rows, right, wrong, evaluator=True, **weights):
     found, plain, evaluated = seen(node, rows, **weights)
     print(f"{node} of {rows}: ONNX Runtime {found}, by hand {right}")
     claim(found == plain == wrong != right, "ONNX Runtime rounds to a double")
-    claim((evaluated == right) == evaluator, "the reference evaluator " + ("is exact" if evaluator else "rounds as well"))
+    claim((evaluated == right) == evaluator, "the evaluator " + ("is exact" if evaluator else "rounds as well"))
 
 
 print(f"onnxruntime {version('onnxruntime')}, onnx {version('onnx')}")
