@@ -274,7 +274,7 @@ class ModelOutputs:
 
     def _result(self, case: Case, found: OutputVerdict) -> CaseResult:
         shares = tuple((share.node, share.share) for share in self.chain.shares())
-        output = ModelOutput(found.name, _finite(found.error), _finite(found.tolerance), shares)
+        output = ModelOutput(found.name, _finite(found.error), _finite(found.tolerance), shares, found.choice)
         if found.reason is not None:
             reason = f"{found.reason}; {_error_text(found.error)}"
             note = Diagnostic("unlimited-tolerance", reason, NOTE, case.file)

@@ -169,7 +169,8 @@ def _against(result: CaseResult, against: Against) -> dict[str, Any]:
 def _output(output: ModelOutput) -> dict[str, Any]:
     """Return how far an output of a model is off, and which nodes add the most to that."""
     shares = [{"node": node, "share": share} for node, share in output.shares]
-    return {"name": output.name, "error": output.error, "tolerance": output.tolerance, "shares": shares}
+    choice = {} if output.choice is None else {"choice": output.choice}
+    return {"name": output.name, "error": output.error, "tolerance": output.tolerance, "shares": shares, **choice}
 
 
 def _together(together: Together) -> dict[str, Any]:

@@ -46,8 +46,14 @@ def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:
     """Yield how far an output of a model is off, and which nodes add the most to that."""
     error, tolerance = ("infinite" if value is None else figure(value) for value in (output.error, output.tolerance))
     yield "output", visible(f"{output.name}: error {error}, tolerance {tolerance}, both of its largest element")
+    if output.choice is not None:
+        yield "integers", _choice_text(output.choice)
     if output.shares:
         yield "errors", _shares_text(output)
+
+
+def _choice_text(node: str) -> str:
+    return visible(f"errors may decide the integers of {node}, and the reference went on with the implementation's")
 
 
 def _shares_text(output: ModelOutput) -> str:
@@ -118,6 +124,9 @@ class NodesOverview:
         if right < total:
             said = f"of the model's {counted(total, 'output')}, {right:,} {is_or_are(right)} right"
         yield f"{said}, computed end to end{more}"
+        choice = next((one.choice for result, one in self.outputs if one.choice and result.outcome == PASSED), None)
+        if choice is not None:
+            yield _choice_text(choice)
         others = [output for result, output in self.outputs if result.outcome != PASSED]
         yield from (_shares_text(output) for output in others[:1] if output.shares)
 

@@ -291,6 +291,7 @@ def _model_output(raw: Mapping[str, Any]) -> ModelOutput | None:
         _number_or_none(raw, "error"),
         _number_or_none(raw, "tolerance"),
         tuple((value_of(share, "node", TEXT), value_of(share, "share", NUMBER)) for share in shares),
+        value_of(raw, "choice", TEXT, "") or None,
     )
 
 

@@ -74,12 +74,14 @@ class ModelOutput(NamedTuple):
 
     `error` is the largest error, and `tolerance` the largest tolerance that was carried there, as shares of the largest
     element; infinite ones are None. `shares` are the nodes that add the most to the errors, with the share of each.
+    `choice` is the first node before it whose integers errors may decide, so that the chain took the implementation's.
     """
 
     name: str
     error: float | None
     tolerance: float | None
     shares: tuple[tuple[str, float], ...] = ()
+    choice: str | None = None
 
 
 class Together(NamedTuple):

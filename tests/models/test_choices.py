@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commandline import dmlcheck
 from run_models import RUNTIME, Runtime, constant, runtime
 from whole_models import model, node, numbers, save
 
 from dmlcheck.formats.find import Target
 from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.run import ModelExecution
+from dmlcheck.reports import reading
 from dmlcheck.running.events import Done, Plan
 from dmlcheck.running.results import CaseResult
 
@@ -74,6 +78,18 @@ def test_any_choice_that_roundings_allow_is_followed(
     assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
         ["scores", "top", "taken", "output:y"], "passed"
     )
+
+
+def test_the_node_that_chooses_is_told() -> None:
+    np.savez("x.npz", x=X)
+    path = save(chooser("ArgMax"), "model.onnx")
+    found = dmlcheck("run", str(path), "--implementation", RUNTIME, "--inputs", "x.npz", "--json", "report.json", "-v")
+    said = "errors may decide the integers of top, and the reference went on with the implementation's\n"
+    assert (found.exit_code, said in found.output) == (0, True), found.output
+    cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    chosen = next(case for case in cases if case["name"] == "output:y")
+    assert chosen["output"]["choice"] == "top"
+    assert reading.case_result(chosen).output.choice == "top"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("kind", NODES)
