@@ -29,6 +29,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
 _MOST_SHARES = 10
 _HALF = 0.5  # an error that takes a whole number to another one
+_ROUGH = (["DML_OPERATOR_ELEMENT_WISE_SIN"], ["DML_OPERATOR_ELEMENT_WISE_COS"])
 _BLOCK = 1 << 18  # elements that become FLOAT64 at once
 
 
@@ -170,7 +171,7 @@ class Chain:
         held = self.held.get(name)
         return isinstance(held, Carried) and _has_infinite(held)
 
-    # ---- whole numbers that roundings decide
+    # ---- numbers that an implementation decides
 
     def copy(self) -> Chain:
         """Return a chain that goes on from here by itself."""
@@ -179,20 +180,27 @@ class Chain:
             setattr(other, name, value if name == "limits" else value.copy())
         return other
 
-    def uncertain(self, arrays: Mapping[str, Array]) -> dict[str, float]:
-        """Return the whole numbers among some tensors that roundings may change, and by how much."""
-        held = {name: self.held.get(name) for name, values in arrays.items() if values.dtype.kind in "biu"}
+    def uncertain(self, arrays: Mapping[str, Array], graph: Graph | None = None) -> dict[str, float]:
+        """Return the whole numbers among a node's outputs that roundings may change, and by how much.
+
+        And results of functions whose published limits are far wider than what implementations give: by any error.
+        """
+        held = {name: self.held.get(name) for name in arrays}
         radii = {name: one.radius for name, one in held.items() if isinstance(one, Carried) and one.radius is not None}
-        most = {name: float(radius.max(initial=0.0)) for name, radius in radii.items()}
+        if graph is not None and [step.desc.spec.operator for step in graph.steps] in _ROUGH:
+            return dict.fromkeys(radii, math.inf)
+        most = {
+            name: float(radius.max(initial=0.0)) for name, radius in radii.items() if arrays[name].dtype.kind in "biu"
+        }
         return {name: each for name, each in most.items() if not each < _HALF}
 
     def allows(self, inputs: Mapping[str, Array]) -> bool:
         """Whether all elements of an implementation's tensors are within the bounds of the chain's."""
         return all(_is_within(values, self.held[name]) for name, values in inputs.items() if name in self.held)
 
-    def choose(self, node: str, arrays: Mapping[str, Array]) -> None:
-        """Take an implementation's whole numbers as they are, where roundings may change them."""
-        for name in self.uncertain(arrays):
+    def choose(self, node: str, arrays: Mapping[str, Array], graph: Graph | None = None) -> None:
+        """Take an implementation's numbers as they are, where it decides them."""
+        for name in self.uncertain(arrays, graph):
             self.exact(name, arrays[name])
             self.chosen[name] = node
 
@@ -251,12 +259,14 @@ def _rounded(held: Array | Carried, by: Carried) -> Carried:
 
 
 def _is_within(values: Array, held: Array | Carried) -> bool:
-    if not isinstance(held, Carried) or held.radius is None:
-        return True
-    flat = as_numbers(values).reshape(-1).astype(np.float64)
-    value, radius = held.value[: flat.size].astype(np.float64), held.radius[: flat.size]
+    flat = as_numbers(values).reshape(-1)
+    if not isinstance(held, Carried):
+        return np.array_equal(held.view(np.uint8)[: flat.nbytes], flat.view(np.uint8))
+    value = held.value[: flat.size].astype(np.float64)
+    radius = np.zeros(()) if held.radius is None else held.radius[: flat.size]
     with np.errstate(all="ignore"):
-        is_within = (flat == value) | (np.abs(flat - value) <= radius)
+        off = np.abs(flat.astype(np.float64) - value)
+        is_within = (flat == value) | (off <= radius) | (np.isnan(flat.astype(np.float64)) & np.isnan(value))
     return bool(np.isfinite(radius).all() and is_within.all())
 
 
