@@ -156,21 +156,13 @@ def _of_step(
         if has_one_cause not in known:
             known[has_one_cause] = run(values)
         own = {label: copy(one) for label, one in known[has_one_cause].items()}
-        return (
-            _widen_shares(step.desc, own, balls["InputTensor"])
-            if spread.by == SHARES
-            else _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
-        )
+        if spread.by == SHARES:
+            return _widen_shares(step.desc, own, balls["InputTensor"])
+        return _spread(own, [exactly(errors) for errors in _errors(inputs, spread, power)], power)
     try:
         bounded = run(inputs)
     except NoBound:
-        bounded = run({label: _rounded(x, parts[label]) for label, x in inputs.items()})
-        if kernel.tiles is ELEMENTS:
-            _lose(bounded, _errors_that_count(inputs), lambda radius: radius > 0)
-        else:
-            _lost(bounded)
-            _settle(step.desc, bounded, balls)
-        return bounded
+        return _settled(step.desc, run({label: _rounded(x, parts[label]) for label, x in inputs.items()}), inputs)
     if kernel.tiles is ELEMENTS:
         _lose(bounded, _errors_that_count(inputs), np.isinf)
     return bounded
@@ -289,6 +281,18 @@ def _lost(bounded: dict[str, TensorBounds]) -> dict[str, TensorBounds]:
     """Leave outputs without any bound."""
     for one in bounded.values():
         one.radius = np.full(one.radius.shape, np.inf)
+    return bounded
+
+
+def _settled(
+    desc: OperatorDesc, bounded: dict[str, TensorBounds], inputs: Mapping[str, Any]
+) -> dict[str, TensorBounds]:
+    """Return the bounds of results of a formula that takes no errors."""
+    if row(desc.spec.operator).kernel.tiles is ELEMENTS:
+        _lose(bounded, _errors_that_count(inputs), lambda radius: radius > 0)
+    else:
+        _lost(bounded)
+        _settle(desc, bounded, {label: x for label, x in inputs.items() if isinstance(x, Ball)})
     return bounded
 
 

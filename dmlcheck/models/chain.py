@@ -21,6 +21,8 @@ from dmlcheck.models.cases import Loaded, NodeCase
 from dmlcheck.models.node_values import arrays_of
 from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, by_rule, map_node
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
+from dmlcheck.reference.ball.roundings import has_wide_limit
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict
 from dmlcheck.values.layouts import Array, to_bytes
@@ -177,7 +179,7 @@ class Chain:
         held = self.held.get(name)
         return isinstance(held, Carried) and _has_infinite(held)
 
-    # ---- whole numbers that roundings decide
+    # ---- numbers that an implementation decides
 
     def copy(self) -> Chain:
         """Return a chain that goes on from here by itself."""
@@ -186,11 +188,17 @@ class Chain:
             setattr(other, name, value if name == "limits" else value.copy())
         return other
 
-    def uncertain(self, arrays: Mapping[str, Array]) -> dict[str, float]:
-        """Return the whole numbers among some tensors that roundings may change, and by how much."""
-        held = {name: self.held.get(name) for name, values in arrays.items() if self._is_whole(name, values)}
+    def uncertain(self, arrays: Mapping[str, Array], graph: Graph | None = None) -> dict[str, float]:
+        """Return the whole numbers among a node's outputs that roundings may change, and by how much.
+
+        And results of functions whose published limits are far wider than what implementations give: by any error.
+        """
+        held = {name: self.held.get(name) for name in arrays}
         radii = {name: one.radius for name, one in held.items() if isinstance(one, Carried) and one.radius is not None}
-        most = {name: float(radius.max(initial=0.0)) for name, radius in radii.items()}
+        if graph is not None and _has_wide_limit(graph):
+            return dict.fromkeys(radii, math.inf)
+        whole = {name: radius for name, radius in radii.items() if self._is_whole(name, arrays[name])}
+        most = {name: float(radius.max(initial=0.0)) for name, radius in whole.items()}
         return {name: each for name, each in most.items() if not each < _HALF}
 
     def _is_whole(self, name: str, values: Array) -> bool:
@@ -204,9 +212,9 @@ class Chain:
         """Whether all elements of an implementation's tensors are within the bounds of the chain's."""
         return all(_is_within(values, self.held[name]) for name, values in inputs.items() if name in self.held)
 
-    def choose(self, node: str, arrays: Mapping[str, Array]) -> None:
-        """Take an implementation's whole numbers as they are, where roundings may change them."""
-        for name in self.uncertain(arrays):
+    def choose(self, node: str, arrays: Mapping[str, Array], graph: Graph | None = None) -> None:
+        """Take an implementation's numbers as they are, where it decides them."""
+        for name in self.uncertain(arrays, graph):
             self.exact(name, arrays[name])
             self.chosen[name] = node
 
@@ -264,13 +272,19 @@ def _rounded(held: Array | Carried, by: Carried) -> Carried:
     return held._replace(radius=radius, likely=radius, shared=shared)  # likely errors are not used in a chain
 
 
+def _has_wide_limit(graph: Graph) -> bool:
+    return len(graph.steps) == 1 and has_wide_limit(row(graph.steps[0].desc.spec.operator).kernel.function)
+
+
 def _is_within(values: Array, held: Array | Carried) -> bool:
-    if not isinstance(held, Carried) or held.radius is None:
-        return True
-    flat = as_numbers(values).reshape(-1).astype(np.float64)
-    value, radius = held.value[: flat.size].astype(np.float64), held.radius[: flat.size]
+    flat = as_numbers(values).reshape(-1)
+    if not isinstance(held, Carried):
+        return np.array_equal(held.view(np.uint8)[: flat.nbytes], flat.view(np.uint8))
+    value = held.value[: flat.size].astype(np.float64)
+    radius = np.zeros(()) if held.radius is None else held.radius[: flat.size]
     with np.errstate(all="ignore"):
-        is_within = (flat == value) | (np.abs(flat - value) <= radius)
+        off = np.abs(flat.astype(np.float64) - value)
+        is_within = (flat == value) | (off <= radius) | (np.isnan(flat.astype(np.float64)) & np.isnan(value))
     return bool(np.isfinite(radius).all() and is_within.all())
 
 
@@ -374,13 +388,15 @@ def follow_node(
             return
         reads = [name for name in node.reads if name not in model.constants]
         is_right = isinstance(mapped, NodeVerdict) and not mapped.verdict.findings
-        chain.take(node.case.name, reads, actual, _why(mapped), is_of_sizes=is_of_sizes(node), is_right=is_right)
+        chain.take(
+            node.case.name, reads, actual, why_without_graph(mapped), is_of_sizes=is_of_sizes(node), is_right=is_right
+        )
     else:
         constants = {name: data for name, data in mapped.data.items() if name in model.constants}
         chain.add(node.case.name, mapped.graph, actual, constants, mapped.slack)
 
 
-def _why(mapped: Mapped | NodeVerdict | Unjudged) -> str:
+def why_without_graph(mapped: Mapped | NodeVerdict | Unjudged) -> str:
     """Return why a node has no graph."""
     if not isinstance(mapped, NodeVerdict):
         return mapped.reason if isinstance(mapped, Unjudged) else ""

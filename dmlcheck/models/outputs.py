@@ -16,8 +16,17 @@ from dmlcheck.comparison.compare import form_problem, has_form, have_equal_bytes
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.graphs.carry import Given
+from dmlcheck.graphs.records import Graph
 from dmlcheck.models.cases import OF_OUTPUT, TOGETHER, Loaded, ModelOrigin, NodeCase
-from dmlcheck.models.chain import Chain, OutputVerdict, follow_node, known_arrays, mapped_with
+from dmlcheck.models.chain import (
+    Chain,
+    OutputVerdict,
+    follow_node,
+    is_of_sizes,
+    known_arrays,
+    mapped_with,
+    why_without_graph,
+)
 from dmlcheck.models.inner_chain import follow_inside
 from dmlcheck.models.node_values import NodeTensors
 from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged
@@ -128,6 +137,7 @@ class ModelOutputs:
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
         self.actual: dict[str, Any] = {} if recorded is None else known_arrays(recorded)
         self._stood_in: dict[str, Any] = {}  # the reference's outputs in place of nodes that recorded nothing
+        self._wrong: set[str] = set()  # the tensors that follow from nodes that are wrong
         self.help = _HELP if recorded is None else _HELP_RECORDED
 
     @property
@@ -144,7 +154,7 @@ class ModelOutputs:
         if name not in self.chain.held:
             return None
         found = [chain.output(name, actual, len(self.model.nodes)) for chain in self._chains]
-        return next((one for one in found if one.reason is None), found[0])
+        return next((one for one in found if one.reason is None), found[-1])
 
     def choice_before(self, name: str) -> str | None:
         """Return a node with whole numbers that roundings may change, from which an output follows, or None."""
@@ -180,13 +190,17 @@ class ModelOutputs:
     ) -> None:
         """Take a node into the chain, and drop what no node reads any more; `arrays` are its outputs."""
         inputs = known_arrays({name: values.tensors[name] for name in node.reads if name in values.tensors})
+        is_sound = values.is_own and self._wrong.isdisjoint(node.reads)
+        if not self._wrong.isdisjoint(node.reads) or _is_wrong(verdict):
+            self._wrong.update(node.node.output)
         for chain in tuple(self._chains):
-            mapped = self._take(chain, node, values, verdict, arrays)
-            is_possible = values.is_own and self._has_choice(chain, arrays) and chain.allows(inputs)
+            mapped = self._take(chain, node, values, verdict, arrays, inputs)
+            graph = None if isinstance(mapped, Unjudged) else mapped.graph
+            is_possible = is_sound and self._has_choice(chain, arrays, graph) and chain.allows(inputs)
             if is_possible and self._is_right(mapped, arrays):
                 if chain is self._chains[0]:
                     self._chains.append(chain.copy())
-                self._chains[1].choose(node.case.name, arrays)
+                self._chains[1].choose(node.case.name, arrays, graph)
         done = (
             name for name in (*node.reads, *node.node.output) if self.last.get(name, node.case.name) == node.case.name
         )
@@ -194,9 +208,9 @@ class ModelOutputs:
         for chain in self._chains:
             chain.drop(dropped)
 
-    def _has_choice(self, chain: Chain, arrays: Mapping[str, Any]) -> bool:
-        """Whether roundings change whole numbers so much that a second chain begins, or at all in the second one."""
-        errors = chain.uncertain(arrays).values()
+    def _has_choice(self, chain: Chain, arrays: Mapping[str, Any], graph: Graph | None) -> bool:
+        """Whether roundings change numbers so much that a second chain begins, or at all in the second one."""
+        errors = chain.uncertain(arrays, graph).values()
         if chain is not self._chains[0]:
             return bool(errors)
         return len(self._chains) == 1 and any(not error <= _HARD for error in errors)
@@ -219,6 +233,7 @@ class ModelOutputs:
         values: NodeTensors,
         verdict: NodeVerdict | Unjudged | None,
         arrays: Mapping[str, Any],
+        inputs: Mapping[str, Any],
     ) -> Mapped | NodeVerdict | Unjudged:
         """Take a node into a chain, and return its graph, with its verdict if it has one."""
         mapped = verdict if verdict is not None and values.is_own else self._mapped(node, values)
@@ -226,6 +241,8 @@ class ModelOutputs:
             before = len(chain.chosen)
             self._follow_inside(chain, node, values, arrays)
             chain.follow_choices([*chain.chosen][before:], arrays)
+        elif _has_no_graph(mapped) and not is_of_sizes(node) and not chain.allows(inputs):
+            chain.give_up(arrays, f"{node.case.name} is not computed: {why_without_graph(mapped)}")
         else:
             follow_node(chain, node, mapped, arrays, self.model)
         chain.follow_choices(node.reads, arrays)
@@ -303,6 +320,14 @@ def _error_text(error: float) -> str:
     if not math.isfinite(error):
         return "the error is not finite"
     return "no error is measured" if error == 0 else f"the largest error is {figure(error)} of the largest element"
+
+
+def _has_no_graph(mapped: Mapped | NodeVerdict | Unjudged) -> bool:
+    return isinstance(mapped, Unjudged) or mapped.graph is None
+
+
+def _is_wrong(verdict: NodeVerdict | Unjudged | None) -> bool:
+    return isinstance(verdict, NodeVerdict) and bool(verdict.verdict.findings) and not verdict.verdict.known
 
 
 # ---- a model run once as a whole with only its outputs kept, which are compared with those of its separate nodes

@@ -441,7 +441,7 @@ def test_no_errors_within_the_radii_change_an_exact_index(operator: str) -> None
     made = carried(graph(node).steps, {"input 0": given})["output 1" if operator == "TopK" else "output 0"]
     assert made.radius is not None
     is_certain = np.isfinite(made.radius)
-    assert 0.2 < is_certain.mean() < 0.9
+    assert 0.2 < is_certain.mean() < 1
     for _ in range(200):
         moved = x + radius * RANDOM.choice([-1, 0, 1, RANDOM.uniform(-1, 1)], x.shape)
         right = {"ArgMax": moved.argmax(1), "ArgMin": moved.argmin(1), "TopK": (-moved).argsort(1, kind="stable")}

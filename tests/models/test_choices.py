@@ -44,8 +44,12 @@ def chooser(kind: str) -> Any:
 
 
 def results(kind: str, **asked: Any) -> dict[str, CaseResult]:
-    np.savez("x.npz", x=-X if kind in ("ArgMin", "least") else X)
-    target = Target(save(chooser(kind)), "model.onnx", asked.pop("case", None))
+    return run(chooser(kind), -X if kind in ("ArgMin", "least") else X, **asked)
+
+
+def run(made: Any, x: Any, **asked: Any) -> dict[str, CaseResult]:
+    np.savez("x.npz", x=x)
+    target = Target(save(made), "model.onnx", asked.pop("case", None))
     execution = ModelExecution(target, Plan(implementation=RUNTIME), ModelRequest(inputs="x.npz"))
     return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
 
@@ -124,10 +128,7 @@ def selector() -> Any:
 
 
 def selected(x: Any, **asked: Any) -> dict[str, CaseResult]:
-    np.savez("x.npz", x=np.array([[x]], np.float32))
-    target = Target(save(selector()), "model.onnx", asked.pop("case", None))
-    execution = ModelExecution(target, Plan(implementation=RUNTIME), ModelRequest(inputs="x.npz"))
-    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    return run(selector(), np.array([[x]], np.float32), **asked)
 
 
 @pytest.mark.parametrize("to", [-np.inf, np.inf])
@@ -167,3 +168,56 @@ def test_the_whole_model_may_select_another_number_of_boxes(monkeypatch: pytest.
         "skipped",
         True,
     )
+
+
+# ---- choices after a node that is wrong
+
+
+TAKEN = node("Gather", "t i", "y", "taken")
+TABLE = constant("t", [10.0, 20.0, 30.0, 40.0])
+
+
+def test_what_is_not_computed_is_not_taken_from_an_index_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        node("ArgMax", "x", "i", "top", axis=1, keepdims=1),
+        node("Equal", "i all", "is_it", "marks"),
+        node("NonZero", "is_it", "places", "places"),
+        node("Gather", "t places", "y", "taken"),
+    ]
+    made = model(nodes, {"x": [1, 4]}, {"y": [2, 1]}, [numbers("all", [0, 1, 2, 3]), TABLE])
+    assert run(made, X)["output:y"].outcome == "passed"
+    change(monkeypatch, "top", lambda _: 2)
+    found = run(made, X)
+    assert (found["top"].outcome, found["output:y"].outcome) == ("failed", "skipped")
+    assert "places is not computed" in (found["output:y"].reason or "")
+
+
+def test_no_choice_is_followed_after_a_node_that_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        node("Asin", "x", "a", "angle"),
+        node("Mul", "a one", "s", "scores"),
+        node("ArgMax", "s", "i", "top", axis=1, keepdims=1),
+        TAKEN,
+    ]
+    made = model(nodes, {"x": [1, 4]}, {"y": [1, 1]}, [constant("one", [1.0]), TABLE])
+    assert run(made, X)["output:y"].outcome == "passed"
+    change(monkeypatch, "scores", lambda score: score + np.float32(3e-5))  # asin may be off by more
+    found = run(made, X)
+    assert (found["scores"].outcome, found["top"].outcome, found["output:y"].outcome) == ("failed", "passed", "skipped")
+
+
+# ---- functions that may be off by much
+
+
+@pytest.mark.parametrize("operator", ["Sin", "Cos"])
+def test_results_of_functions_with_wide_limits_are_taken_where_these_make_the_tolerance_useless(
+    monkeypatch: pytest.MonkeyPatch, operator: str
+) -> None:
+    nodes = [node(operator, "x", "a", "angle"), node("Mul", "a many", "s", "larger"), node("Sin", "s", "y", "last")]
+    made = model(nodes, {"x": [1, 4]}, {"y": [1, 4]}, [constant("many", [1e4])])
+    assert run(made, X)["output:y"].outcome == "passed"
+    change(monkeypatch, "angle", lambda number: number + np.float32(5e-4))  # within the limit
+    assert run(made, X)["output:y"].outcome == "passed"
+    change(monkeypatch, "angle", lambda number: number + np.float32(2e-3))
+    found = run(made, X)
+    assert (found["angle"].outcome, found["output:y"].outcome) == ("failed", "skipped")

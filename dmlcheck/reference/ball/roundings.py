@@ -32,6 +32,15 @@ class Rounding(NamedTuple):
     likely: Rounding | None = None
 
 
+_WIDE = 1e-4  # an error that, carried on, leaves no use in the results after it
+
+
+def has_wide_limit(function: Callable[..., Any]) -> bool:
+    """Whether the published limit of a function of FLOAT32 is wide, and far from what implementations give."""
+    found = ROUNDINGS.get(getattr(function, "__name__", ""), {}).get("FLOAT32")
+    return found is not None and found.likely is not None and found.absolute > _WIDE
+
+
 def words(row: Rounding) -> str:
     """Return a row as text: `4 ULP, and 1 ULP of the operand (HLSL, ...)`; for a formula its source."""
     return "; likely ".join(f"{limit} ({source})" if limit else source for limit, source in limits_and_sources(row))
