@@ -1,7 +1,8 @@
-"""NonMaxSuppression, which DirectML has no operator for: whether the boxes that it selects are right."""
+"""NonMaxSuppression, which DirectML has no operator for: the boxes that it selects, and whether others are right."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -54,6 +55,36 @@ class _Limits(NamedTuple):
     score: float
 
 
+def selected(inputs: Sequence[Array | None], *, is_center: bool) -> Array:
+    """Return the selected boxes {boxes, 3} for the inputs of a node, without roundings: batch, class, and box."""
+    boxes, scores = (np.asarray(each, np.float64) for each in inputs[:2])
+    limits = _limits_of([*inputs[2:], None, None, None])
+    rows = [np.zeros((0, 3), np.int64)]
+    for batch, name in np.ndindex(*scores.shape[:2]):
+        kept = _selected(scores[batch, name], _corners(boxes[batch], is_center=is_center), limits)
+        rows.extend(np.array([[batch, name, box]], np.int64) for box in kept)
+    return np.concatenate(rows)
+
+
+def _selected(scores: Array, boxes: _Boxes, limits: _Limits) -> list[int]:
+    """Return the boxes of a class, the one of the highest score first, that none before it overlaps by too much."""
+    left, kept = np.argsort(-scores, kind="stable"), list[int]()
+    left = left[scores[left] > limits.score]
+    while left.size and len(kept) < limits.most:
+        kept.append(int(left[0]))
+        overlaps = _overlaps(boxes.at(left[:1]), boxes.at(left[1:]))
+        left = left[1:][overlaps.share[0] <= limits.overlap]
+    return kept
+
+
+def _limits_of(given: Sequence[Array | None]) -> _Limits:
+    most, overlap, score = (
+        default if each is None or not np.size(each) else float(np.reshape(each, -1)[0])
+        for each, default in zip(given, (0, 0.0, -np.inf), strict=False)
+    )
+    return _Limits(int(most), overlap, score)
+
+
 def _wrong(node: OnnxNode, rows: Array) -> str | None:
     """Return the problem of the selected boxes, or None.
 
@@ -62,7 +93,7 @@ def _wrong(node: OnnxNode, rows: Array) -> str | None:
     boxes, scores = (node.numbers_of(index).astype(np.float64) for index in range(2))
     if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
         raise Unmapped("NonMaxSuppression of boxes or scores that are not finite")
-    limits = _Limits(int(_number(node, 2, 0)), _number(node, 3, 0), _number(node, 4, -np.inf))
+    limits = _limits_of([node.known(index) for index in range(2, 5)])
     if rows.ndim != 2 or rows.shape[1] != 3:
         return f"is {braces(rows.shape)}; it must be {{boxes, 3}}"
     found = _misplaced(rows, (*scores.shape[:2], boxes.shape[1]))
@@ -76,11 +107,6 @@ def _wrong(node: OnnxNode, rows: Array) -> str | None:
         if found is not None:
             return found
     return None
-
-
-def _number(node: OnnxNode, index: int, default: float) -> float:
-    given = node.known(index)
-    return default if given is None or not given.size else float(given.reshape(-1)[0])
 
 
 def _misplaced(rows: Array, counts: tuple[int, ...]) -> str | None:
