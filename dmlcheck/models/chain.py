@@ -29,7 +29,6 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
 _MOST_SHARES = 10
 _HALF = 0.5  # an error that takes a whole number to another one
-_ROUGH = (["DML_OPERATOR_ELEMENT_WISE_SIN"], ["DML_OPERATOR_ELEMENT_WISE_COS"])
 _BLOCK = 1 << 18  # elements that become FLOAT64 at once
 
 
@@ -180,28 +179,36 @@ class Chain:
             setattr(other, name, value if name == "limits" else value.copy())
         return other
 
-    def uncertain(self, arrays: Mapping[str, Array], graph: Graph | None = None) -> dict[str, float]:
+    def uncertain(self, arrays: Mapping[str, Array], *, is_rough: bool = False) -> dict[str, float]:
         """Return the whole numbers among a node's outputs that roundings may change, and by how much.
 
-        And results of functions whose published limits are far wider than what implementations give: by any error.
+        Of a node that is rough, all outputs, by any error.
         """
         held = {name: self.held.get(name) for name in arrays}
         radii = {name: one.radius for name, one in held.items() if isinstance(one, Carried) and one.radius is not None}
-        if graph is not None and [step.desc.spec.operator for step in graph.steps] in _ROUGH:
+        if is_rough:
             return dict.fromkeys(radii, math.inf)
         most = {
             name: float(radius.max(initial=0.0)) for name, radius in radii.items() if arrays[name].dtype.kind in "biu"
         }
         return {name: each for name, each in most.items() if not each < _HALF}
 
+    def is_narrow(self, name: str, most: float, *, is_share: bool = False) -> bool:
+        """Whether a tensor may be off by no more than a number, or by a share of its largest element."""
+        held = self.held.get(name)
+        if not isinstance(held, Carried) or held.radius is None:
+            return True
+        size = np.abs(held.value[np.isfinite(held.value)]).max(initial=0.0) if is_share else 1.0
+        return bool(held.radius.max(initial=0.0) <= most * size)
+
     def allows(self, inputs: Mapping[str, Array]) -> bool:
         """Whether all elements of an implementation's tensors are within the bounds of the chain's."""
         return all(_is_within(values, self.held[name]) for name, values in inputs.items() if name in self.held)
 
-    def choose(self, node: str, arrays: Mapping[str, Array], graph: Graph | None = None) -> None:
+    def choose(self, node: str, arrays: Mapping[str, Array]) -> None:
         """Take an implementation's numbers as they are, where it decides them."""
-        for name in self.uncertain(arrays, graph):
-            self.exact(name, arrays[name])
+        for name, values in arrays.items():
+            self.exact(name, values)
             self.chosen[name] = node
 
     def follow_choices(self, reads: Iterable[str], made: Iterable[str]) -> None:
@@ -338,6 +345,26 @@ def _relative(right: Carried, found: Array) -> tuple[float, float]:
         error = float(off[np.isfinite(off)].max(initial=0.0))
         radius = 0.0 if right.radius is None else float(right.radius.max(initial=0.0))
     return (error / size, radius / size) if size else (error, radius)
+
+
+_WIDE = (["DML_OPERATOR_ELEMENT_WISE_SIN"], ["DML_OPERATOR_ELEMENT_WISE_COS"])
+_LIMIT = 2.0**-10  # of these functions
+_QUANTIZING = "DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR"
+_STEP = 2.0**-8  # of integers to which the largest element is rounded
+
+
+def is_rough(chain: Chain, mapped: Mapped | NodeVerdict | Unjudged) -> bool:
+    """Whether right results of a node differ by far more than roundings, and than what its inputs' errors make.
+
+    They do where the published limits of a function are wide, and where numbers become integers on the way.
+    """
+    if isinstance(mapped, Unjudged) or mapped.graph is None:
+        return False
+    operators = [step.desc.spec.operator for step in mapped.graph.steps]
+    if operators in _WIDE:
+        return all(chain.is_narrow(name, _LIMIT) for name in mapped.graph.inputs)
+    is_quantized = bool(mapped.slack) or (len(operators) > 1 and _QUANTIZING in operators)
+    return is_quantized and all(chain.is_narrow(name, _STEP, is_share=True) for name in mapped.graph.inputs)
 
 
 # ---- nodes of a model taken into the reference's chain, with the tensors that an implementation gave for them
