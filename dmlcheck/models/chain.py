@@ -350,7 +350,7 @@ def _relative(right: Carried, found: Array) -> tuple[float, float]:
 _WIDE = (["DML_OPERATOR_ELEMENT_WISE_SIN"], ["DML_OPERATOR_ELEMENT_WISE_COS"])
 _LIMIT = 2.0**-10  # of these functions
 _QUANTIZING = "DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR"
-_STEP = 2.0**-8  # of integers to which the largest element is rounded
+_STEPS = 2.0**-5  # several of the steps to which the largest element is rounded
 
 
 def is_rough(chain: Chain, mapped: Mapped | NodeVerdict | Unjudged) -> bool:
@@ -364,7 +364,7 @@ def is_rough(chain: Chain, mapped: Mapped | NodeVerdict | Unjudged) -> bool:
     if operators in _WIDE:
         return all(chain.is_narrow(name, _LIMIT) for name in mapped.graph.inputs)
     is_quantized = bool(mapped.slack) or (len(operators) > 1 and _QUANTIZING in operators)
-    return is_quantized and all(chain.is_narrow(name, _STEP, is_share=True) for name in mapped.graph.inputs)
+    return is_quantized and all(chain.is_narrow(name, _STEPS, is_share=True) for name in mapped.graph.inputs)
 
 
 # ---- nodes of a model taken into the reference's chain, with the tensors that an implementation gave for them
