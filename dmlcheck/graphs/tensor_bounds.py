@@ -90,14 +90,17 @@ class TensorBounds:
     def _rounding(self, value: Array, radius: Array) -> Array:
         """Return how far results are rounded: whole numbers only where the type does not hold all of their size.
 
-        Nor are chosen elements that the type holds.
+        Nor are exact results that the type holds; of denormals, chosen elements only.
         """
         found = rounding(value, radius, self.tensor.data_type)
-        if self.is_chosen:
-            is_held = (radius == 0) & (value == value.astype(NUMPY_TYPES[self.tensor.data_type]))
-            return np.where(is_held, 0.0, found)
-        most = 2.0 ** FORMATS[self.tensor.data_type].precision
-        return np.where(np.abs(value) + radius <= most, 0.0, found) if self.is_whole else found
+        most, least = 2.0 ** FORMATS[self.tensor.data_type].precision, _smallest(self.tensor.data_type)
+        if self.is_whole:
+            return np.where(np.abs(value) + radius <= most, 0.0, found)
+        is_exact = radius == 0
+        if not is_exact.any():
+            return found
+        is_exact &= value == value.astype(NUMPY_TYPES[self.tensor.data_type])
+        return np.where(is_exact & ((np.abs(value) >= least) | self.is_chosen), 0.0, found)
 
     def _put(self, places: Any, value: Array, radius: Array) -> None:
         if isinstance(places, slice) and places.stop - places.start == self.radius.size:

@@ -188,14 +188,14 @@ class Chain:
             setattr(other, name, value if name == "limits" else value.copy())
         return other
 
-    def uncertain(self, arrays: Mapping[str, Array], graph: Graph | None = None) -> dict[str, float]:
+    def uncertain(self, arrays: Mapping[str, Array], *, is_rough: bool = False) -> dict[str, float]:
         """Return the whole numbers among a node's outputs that roundings may change, and by how much.
 
-        And results of functions whose published limits are far wider than what implementations give: by any error.
+        Of a node that is rough, all outputs, by any error.
         """
         held = {name: self.held.get(name) for name in arrays}
         radii = {name: one.radius for name, one in held.items() if isinstance(one, Carried) and one.radius is not None}
-        if graph is not None and _has_wide_limit(graph):
+        if is_rough:
             return dict.fromkeys(radii, math.inf)
         whole = {name: radius for name, radius in radii.items() if self._is_whole(name, arrays[name])}
         most = {name: float(radius.max(initial=0.0)) for name, radius in whole.items()}
@@ -208,14 +208,22 @@ class Chain:
             return values.dtype.kind in "biu"
         return bool((held.value == np.rint(held.value)).all() and (values == np.rint(values)).all())
 
+    def is_narrow(self, name: str, most: float, *, is_share: bool = False) -> bool:
+        """Whether a tensor may be off by no more than a number, or by a share of its largest element."""
+        held = self.held.get(name)
+        if not isinstance(held, Carried) or held.radius is None:
+            return True
+        size = np.abs(held.value[np.isfinite(held.value)]).max(initial=0.0) if is_share else 1.0
+        return bool(held.radius.max(initial=0.0) <= most * size)
+
     def allows(self, inputs: Mapping[str, Array]) -> bool:
         """Whether all elements of an implementation's tensors are within the bounds of the chain's."""
         return all(_is_within(values, self.held[name]) for name, values in inputs.items() if name in self.held)
 
-    def choose(self, node: str, arrays: Mapping[str, Array], graph: Graph | None = None) -> None:
+    def choose(self, node: str, arrays: Mapping[str, Array]) -> None:
         """Take an implementation's numbers as they are, where it decides them."""
-        for name in self.uncertain(arrays, graph):
-            self.exact(name, arrays[name])
+        for name, values in arrays.items():
+            self.exact(name, values)
             self.chosen[name] = node
 
     def follow_choices(self, reads: Iterable[str], made: Iterable[str]) -> None:
@@ -271,10 +279,6 @@ def _rounded(held: Array | Carried, by: Carried) -> Carried:
     radius = held.radius + by.radius
     shared = by.radius if held.shared is None else held.shared + by.radius
     return held._replace(radius=radius, likely=radius, shared=shared)  # likely errors are not used in a chain
-
-
-def _has_wide_limit(graph: Graph) -> bool:
-    return len(graph.steps) == 1 and has_wide_limit(row(graph.steps[0].desc.spec.operator).kernel.function)
 
 
 def _is_within(values: Array, held: Array | Carried) -> bool:
@@ -357,6 +361,25 @@ def _relative(right: Carried, found: Array) -> tuple[float, float]:
         error = float(off[np.isfinite(off)].max(initial=0.0))
         radius = 0.0 if right.radius is None else float(right.radius.max(initial=0.0))
     return (error / size, radius / size) if size else (error, radius)
+
+
+_LIMIT = 2.0**-10  # of functions whose published limit is wide
+_QUANTIZING = "DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR"  # whose integers are inside of a node of several steps
+_STEPS = 2.0**-5  # several of the steps to which the largest element is rounded
+
+
+def is_rough(chain: Chain, mapped: Mapped | NodeVerdict | Unjudged) -> bool:
+    """Whether right results of a node differ by far more than roundings, and than what its inputs' errors make.
+
+    They do where the published limits of a function are wide, and where numbers become integers on the way.
+    """
+    if isinstance(mapped, Unjudged) or mapped.graph is None:
+        return False
+    operators = [step.desc.spec.operator for step in mapped.graph.steps]
+    if len(operators) == 1 and has_wide_limit(row(operators[0]).kernel.function):
+        return all(chain.is_narrow(name, _LIMIT) for name in mapped.graph.inputs)
+    is_quantized = bool(mapped.slack) or (len(operators) > 1 and _QUANTIZING in operators)
+    return is_quantized and all(chain.is_narrow(name, _STEPS, is_share=True) for name in mapped.graph.inputs)
 
 
 # ---- nodes of a model taken into the reference's chain, with the tensors that an implementation gave for them

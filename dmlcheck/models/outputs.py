@@ -16,13 +16,13 @@ from dmlcheck.comparison.compare import form_problem, has_form, have_equal_bytes
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.graphs.carry import Given
-from dmlcheck.graphs.records import Graph
 from dmlcheck.models.cases import OF_OUTPUT, TOGETHER, Loaded, ModelOrigin, NodeCase
 from dmlcheck.models.chain import (
     Chain,
     OutputVerdict,
     follow_node,
     is_of_sizes,
+    is_rough,
     known_arrays,
     mapped_with,
     why_without_graph,
@@ -195,12 +195,12 @@ class ModelOutputs:
             self._wrong.update(node.node.output)
         for chain in tuple(self._chains):
             mapped = self._take(chain, node, values, verdict, arrays, inputs)
-            graph = None if isinstance(mapped, Unjudged) else mapped.graph
-            is_possible = is_sound and self._has_choice(chain, arrays, graph) and chain.allows(inputs)
+            errors = chain.uncertain(arrays, is_rough=is_rough(chain, mapped))
+            is_possible = is_sound and self._is_choice(chain, errors.values()) and chain.allows(inputs)
             if is_possible and self._is_right(mapped, arrays):
                 if chain is self._chains[0]:
                     self._chains.append(chain.copy())
-                self._chains[1].choose(node.case.name, arrays, graph)
+                self._chains[1].choose(node.case.name, {name: arrays[name] for name in errors})
         done = (
             name for name in (*node.reads, *node.node.output) if self.last.get(name, node.case.name) == node.case.name
         )
@@ -208,9 +208,8 @@ class ModelOutputs:
         for chain in self._chains:
             chain.drop(dropped)
 
-    def _has_choice(self, chain: Chain, arrays: Mapping[str, Any], graph: Graph | None) -> bool:
+    def _is_choice(self, chain: Chain, errors: Collection[float]) -> bool:
         """Whether roundings change numbers so much that a second chain begins, or at all in the second one."""
-        errors = chain.uncertain(arrays, graph).values()
         if chain is not self._chains[0]:
             return bool(errors)
         return len(self._chains) == 1 and any(not error <= _HARD for error in errors)

@@ -495,6 +495,11 @@ def with_radius(node: OnnxNode, values: Array, radius: Array) -> Carried:
     return carried(made.steps, {**data_of(node, made), "input 0": Carried("FLOAT32", flat, error, error)})["output 0"]
 
 
+def test_a_mask_that_is_a_product_of_ones_is_exact() -> None:
+    bound = carried_of(node_of("Mul", [np.ones((2, 3), np.float32), np.ones((2, 1), np.float32)], float32(2, 3)))
+    assert bound.radius is None
+
+
 @pytest.mark.parametrize("radius", [1e-4, 0.1, 5.0])
 @pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax"])
 def test_shares_reach_from_the_least_to_the_largest_and_no_further(operator: str, radius: float) -> None:

@@ -21,10 +21,19 @@ def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite_o
 
 
 def test_whole_numbers_are_rounded_only_where_the_type_does_not_hold_all_of_their_size() -> None:
-    for is_whole, expected in ((True, [0.5, 0, 2.0]), (False, [0.5 + 3 * 2.0**-24, 2.0**-1, 2.0])):
+    values, radius = np.array([2.5, 2.0**23, 2.0**25 + 2.0**-3]), np.array([0.5, 0, 0])
+    for is_whole, expected in ((True, [0.5, 0, 2.0]), (False, [0.5 + 3 * 2.0**-24, 0, 2.0])):
         made = TensorBounds(TensorDesc("FLOAT32", (3,)), (-np.inf, np.inf), is_whole=is_whole)
-        made.put(np.arange(3), Bound(np.array([2.5, 2.0**23, 2.0**25]), np.array([0.5, 0, 0]), np.zeros(3, bool)))
-        assert made.radius.tolist() == expected
+        made.put(np.arange(3), Bound(values, radius, np.zeros(3, bool)))
+        assert made.radius.tolist() == pytest.approx(expected, rel=1e-7)
+
+
+def test_exact_results_that_the_type_holds_are_not_rounded_but_denormals_may_be_flushed() -> None:
+    values = np.array([1.0, 65504.0, 0.1, 2.0**-20, 0.0])
+    for is_chosen, flushed in ((False, 2.0**-20), (True, 0.0)):
+        made = TensorBounds(TensorDesc("FLOAT16", (5,)), (-np.inf, np.inf), is_chosen=is_chosen)
+        made.put(np.arange(5), Bound(values, np.zeros(5), np.zeros(5, bool)))
+        assert made.radius.tolist() == [0, 0, 0.1 * 2.0**-11, flushed, 0]
 
 
 def test_a_wider_radius_stays_within_the_range_of_the_function() -> None:

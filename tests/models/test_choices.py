@@ -206,18 +206,49 @@ def test_no_choice_is_followed_after_a_node_that_is_wrong(monkeypatch: pytest.Mo
     assert (found["scores"].outcome, found["top"].outcome, found["output:y"].outcome) == ("failed", "passed", "skipped")
 
 
-# ---- functions that may be off by much
+# ---- right results that differ by much: of functions with wide limits, and of integers inside of a node
+
+
+def amplified(nodes: list[Any], given: list[Any], count: int, many: float) -> Any:
+    """Return a model of nodes that give `a`, which is multiplied until its errors decide all of its sine."""
+    more = [node("Mul", "a many", "s", "larger"), node("Sin", "s", "y", "last")]
+    sizes = [1, count]
+    return model([*nodes, *more], {"x": sizes}, {"y": sizes}, [*given, constant("many", [many])])
 
 
 @pytest.mark.parametrize("operator", ["Sin", "Cos"])
-def test_results_of_functions_with_wide_limits_are_taken_where_these_make_the_tolerance_useless(
-    monkeypatch: pytest.MonkeyPatch, operator: str
-) -> None:
-    nodes = [node(operator, "x", "a", "angle"), node("Mul", "a many", "s", "larger"), node("Sin", "s", "y", "last")]
-    made = model(nodes, {"x": [1, 4]}, {"y": [1, 4]}, [constant("many", [1e4])])
-    assert run(made, X)["output:y"].outcome == "passed"
+def test_results_of_functions_with_wide_limits_are_taken(monkeypatch: pytest.MonkeyPatch, operator: str) -> None:
+    made = amplified([node(operator, "x", "a", "angle")], [], 4, 1e4)
+    x = np.array([[0.01, 0.02, -0.01, 3.14]], np.float32)
+    assert run(made, x)["output:y"].outcome == "passed"
     change(monkeypatch, "angle", lambda number: number + np.float32(5e-4))  # within the limit
-    assert run(made, X)["output:y"].outcome == "passed"
+    assert run(made, x)["output:y"].outcome == "passed"
     change(monkeypatch, "angle", lambda number: number + np.float32(2e-3))
-    found = run(made, X)
+    found = run(made, x)
     assert (found["angle"].outcome, found["output:y"].outcome) == ("failed", "skipped")
+
+
+def test_results_of_functions_with_wide_limits_are_not_taken_where_the_angle_is_not_known() -> None:
+    nodes = [node("Sin", "x", "a", "angle"), node("Mul", "a large", "b", "angles"), node("Sin", "b", "y", "last")]
+    made = model(nodes, {"x": [1, 4]}, {"y": [1, 4]}, [constant("large", [1e9])])
+    found = run(made, X)["output:y"]
+    assert found.outcome == "skipped", found
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "bits"])
+def test_what_is_rounded_to_integers_inside_of_a_node_is_taken(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    places = (np.arange(16) * 17 + 0.5) / 255  # of 255 steps to 1; all but the last are halves
+    places[-1] = 1
+    x = np.sin(places).astype(np.float32).reshape(1, 16)
+    if kind == "dynamic":
+        inner = node("DynamicQuantizeMatMul", "r w scale", "a", "product", domain="com.microsoft")
+        given = [constant("w", np.eye(16) * 100, np.int8), constant("scale", [0.01])]
+    else:
+        fields = {"K": 16, "N": 16, "bits": 4, "block_size": 16, "accuracy_level": 4}
+        inner = node("MatMulNBits", "r w scale", "a", "product", domain="com.microsoft", **fields)
+        given = [constant("w", np.full((16, 1, 8), 0x77), np.uint8), constant("scale", np.full(16, 0.01))]
+    made = amplified([node("Asin", "x", "r", "angle"), inner], given, 16, 1e5)
+    assert run(made, x)["output:y"].outcome == "passed"
+    change(monkeypatch, "product", lambda number: number + np.float32(0.05))
+    found = run(made, x)
+    assert (found["product"].outcome, found["output:y"].outcome) == ("failed", "skipped")
