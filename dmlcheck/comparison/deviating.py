@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.comparison.compare import JudgedOutputs, allowed, compare, same
-from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.strides import is_packed, packed_strides
 from dmlcheck.reference import engine
 from dmlcheck.reference.arrays.data_types import beginning, limited
@@ -36,6 +36,9 @@ from dmlcheck.validation.conditions import of_values
 # ---- results as DirectML computes them where it departs from the formula
 
 BLOCK, BLOCKS = 8, (8, 4, 1)  # elements of a block along the last axes, and along the axis before those
+
+# of axes, the one that changes fastest at the end; in four dimensions an axis of the first two goes into the last two
+ORDERS_OF_BYTES = {(1, 0), (0, 2, 1), (1, 2, 0), (0, 2, 1, 3), (0, 2, 3, 1), (1, 2, 0, 3), (1, 2, 3, 0)}
 
 _ZERO, _ONE = np.float32(0), np.float32(1)  # with numbers of Python, NumPy 1.26 makes FLOAT64 of FLOAT32
 AlongAxis = Callable[[Array, int, Array, Any, bool, int], Array]
@@ -80,7 +83,33 @@ def _lines(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> list[int]
     steps = packed_strides(sizes)
     if strides is not None and not is_packed(sizes, strides):
         steps = tuple(stride if size > 1 else 0 for size, stride in zip(sizes, strides, strict=True))
-    return sorted(range(len(sizes)), key=lambda axis: -steps[axis])
+    return _order(steps)
+
+
+def layout_of_bytes(source: TensorDesc, output: TensorDesc) -> tuple[int, ...]:
+    """Return strides of an output of 8-bit integers that lie in memory in the order in which its axes are resampled.
+
+    It is that of the source's strides, else that of the output's, if one of the orders that DirectML knows, else that
+    of the dimensions. Axes of one element do not count.
+    """
+    every = range(len(output.sizes))
+    lines = [*every]
+    for tensor in (source, output):
+        wide = [axis for axis in every if tensor.sizes[axis] > 1]
+        strides = tensor.strides or packed_strides(tensor.sizes)
+        order = _order([strides[axis] for axis in wide])
+        if len(wide) > 1 and order == sorted(order):
+            break
+        if tuple(order) in ORDERS_OF_BYTES:
+            lines = [axis for axis in every if axis not in wide] + [wide[at] for at in order]
+            break
+    steps = packed_strides(tuple(output.sizes[axis] for axis in lines))
+    return tuple(step for _, step in sorted(zip(lines, steps, strict=True)))
+
+
+def _order(strides: Sequence[int]) -> list[int]:
+    """Return axes as they lie in memory, the one that changes fastest at the end."""
+    return sorted(range(len(strides)), key=lambda axis: -strides[axis])
 
 
 def _stay(like: Array, scales: Any, input_offsets: Any, output_offsets: Any) -> Array:
@@ -108,7 +137,7 @@ def _resampled(
     each = [np.broadcast_to(np.asarray(own, np.float32), x.ndim) for own in fields]
     for axis in order:
         scale, before, after = (own[axis] for own in each)
-        scaled = (np.arange(like.shape[axis], dtype=np.float32) - after) / scale
+        scaled = (np.arange(like.shape[axis], dtype=np.float32) - after) * (_ONE / scale)
         x = along(x, axis, scaled, before, bool(stay[axis]), blocks[axis])
     return x
 
@@ -122,7 +151,7 @@ def _extended(x: Array, axis: int, scaled: Array, offset: Any, is_still: bool, b
     is_first = np.arange(scaled.size) % block == 0
     at = np.floor(scaled - np.where(is_first, np.clip(offset, _ZERO, _ONE), offset))
     low, high = (np.take(x, clamped(index, x.shape[axis]), axis) for index in (at, at + 1))
-    part = with_ones_after(scaled - offset - at, x.ndim - axis - 1)
+    part = with_ones_after(np.where(is_first, scaled - at - offset, scaled - offset - at), x.ndim - axis - 1)
     found: Array = low if is_still else low + (high - low) * part
     return found
 
@@ -240,6 +269,7 @@ FUNCTIONS: dict[str, Any] = {
     "tuple": tuple,
     "cropped": cropped,
     "extended": extended,
+    "layout_of_bytes": layout_of_bytes,
     "limited": limited,
     "low_as_signed": low_as_signed,
     "lower": lower,
@@ -250,8 +280,8 @@ FUNCTIONS: dict[str, Any] = {
 }
 ACTUAL, EXPECTED, FINITE, LOWEST = "actual", "expected", "finite", "lowest"
 MAY_OVERFLOW, OF_INFINITY = "may_overflow", "of_infinity"
-OUTPUT, ROUNDED, SCALED = "output", "rounded", "x"
-NAMES = frozenset((ACTUAL, EXPECTED, FINITE, LOWEST, MAY_OVERFLOW, OF_INFINITY, OUTPUT, ROUNDED, SCALED))
+OUTPUT, ROUNDED, SCALED, SOURCE = "output", "rounded", "x", "source"
+NAMES = frozenset((ACTUAL, EXPECTED, FINITE, LOWEST, MAY_OVERFLOW, OF_INFINITY, OUTPUT, ROUNDED, SCALED, SOURCE))
 
 
 def explaining(judged: JudgedOutputs, rows: Iterable[Deviation]) -> tuple[Deviation, ...]:
@@ -350,14 +380,15 @@ def _with_dimensions(x: Array, most: int) -> Array:
 
 
 def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:
-    """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias.
+    """Return the values of names: FLOAT16 is widened, `x` is the first input with its ScaleBias, `source` its desc.
 
     `rounded` rounds to the type of the output, `lowest` is its lowest finite number, and `output` its name; `actual`
     are the implementation's values, and `finite` says whether all inputs are. `may_overflow` returns a mask of what
     follows from a number that is beyond the type on the way, of finite inputs, and `of_infinity` one of what
     FusedActivation makes of infinity or NaN.
     """
-    given = {part.label: _wide(array) for part, array in judged.desc.inputs_with(judged.inputs)}
+    bound = [*judged.desc.inputs_with(judged.inputs)]
+    given = {part.label: _wide(array) for part, array in bound}
     first = next(iter(given.values()), None)
     scaling = judged.desc.values.get("ScaleBias")
     expected = judged.expected[name][1]
@@ -365,6 +396,7 @@ def _named(judged: JudgedOutputs, name: str) -> dict[str, Any]:
         **{field: _plain(value) for field, value in judged.desc.values.items()},
         **given,
         SCALED: first if scaling is None or first is None else first * scaling[0] + np.float32(scaling[1]),
+        SOURCE: next((part.tensor for part, _ in bound), None),
         ACTUAL: _wide(judged.actual[name]),
         EXPECTED: _wide(expected),
         FINITE: np.bool_(all(np.isfinite(array).all() for array in given.values())),

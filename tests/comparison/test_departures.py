@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.comparison.deviating import cropped, extended, lower, of_visible, opened, scattered, scattered_nd
+from dmlcheck.comparison.deviating import (
+    cropped,
+    extended,
+    layout_of_bytes,
+    lower,
+    of_visible,
+    opened,
+    scattered,
+    scattered_nd,
+)
+from dmlcheck.descs.records import TensorDesc
 
 X = np.array([3, -17, 45, 7, -101, 60, 220, -9], np.float32)
 INF, NAN = np.inf, np.nan
@@ -100,6 +110,42 @@ def test_an_axis_of_one_element_comes_last_unless_the_others_are_packed(strides:
     with np.errstate(over="ignore", invalid="ignore"):
         found = extended(x, np.zeros((4, 1, 2)), [3, 1, 2], [0.3, 0, 0], [-1.7, -1, 0], strides)
     assert np.allclose(found[3, 0], last, equal_nan=True, rtol=1e-5)
+
+
+def test_whether_a_difference_overflows_follows_each_rounding() -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01: all bits of 208,707 elements."""
+    most = np.finfo(np.float32).max
+    with np.errstate(over="ignore"):
+        found = extended(np.float32([[-most, 0], [0, most]]), np.zeros((3, 1)), [3, 0.75], 0.5, -0.5)
+    assert found.tolist() == [[np.float32(-2.8356861e38)], [np.float32(-2.8356861e38)], [INF]]
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "lines"),
+    [
+        ((2, 1, 4), None, [0, 1, 2]), ((1, 8, 2), None, [1, 2, 0]), ((8, 1, 2), None, [0, 2, 1]),
+        ((2, 4, 1), None, [0, 1, 2]), ((2, 1, 4), (1, 12, 2), [1, 2, 0]), ((4, 2, 1), (1, 12, 2), [0, 1, 2]),
+        ((1, 2, 4), (6, 1, 2), [0, 2, 1]), ((4, 1, 2, 16), None, [0, 1, 2, 3]), ((48, 1, 16, 4), None, [0, 2, 3, 1]),
+        ((1, 24, 8, 2), None, [1, 2, 3, 0]), ((2, 24, 8, 1), None, [1, 2, 0, 3]), ((24, 8, 1, 2), None, [0, 1, 2, 3]),
+        ((1, 2), None, [1, 0]), ((2, 1), (1, 4), [0, 1]),
+    ],
+)  # fmt: skip
+def test_axes_of_bytes_come_in_an_order_that_directml_knows(source: Any, output: Any, lines: list[int]) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01: 374 draws of axes of two or more."""
+    sizes = (2, 3, 4, 2)[: len(source)]
+    strides = layout_of_bytes(*(TensorDesc("UINT8", sizes, strides) for strides in (source, output)))
+    assert sorted(range(len(sizes)), key=lambda axis: -strides[axis]) == lines
+
+
+@pytest.mark.parametrize(
+    ("strides", "given"),
+    [((1, 5), [[0, 2], [0, 4], [0, 0], [0, 0]]), ((2, 1), [[0, 2], [0, 2], [0, 2], [0, 0]])],
+)
+def test_bytes_beyond_an_offset_follow_the_order_of_the_input(strides: tuple[int, int], given: Any) -> None:
+    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01."""
+    layout = layout_of_bytes(TensorDesc("UINT8", (2, 2), strides), TensorDesc("UINT8", (4, 2)))
+    x = np.uint8([[0, 2], [0, 0]])
+    assert extended(x, np.zeros((4, 2)), [1, 1], [2, 0], [0, 0], layout).tolist() == given
 
 
 def test_integers_are_those_before_a_place() -> None:
