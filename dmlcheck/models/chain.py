@@ -25,8 +25,9 @@ from dmlcheck.reference.ball.roundings import has_wide_limit
 from dmlcheck.reference.bindings import row
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.verdict import Limits, Verdict
+from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import Array, to_bytes
-from dmlcheck.values.number_formats import NUMPY_TYPES
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 _USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
 _MOST_SHARES = 10
@@ -364,7 +365,6 @@ def _relative(right: Carried, found: Array) -> tuple[float, float]:
 
 
 _LIMIT = 2.0**-10  # of functions whose published limit is wide
-_QUANTIZING = "DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR"  # whose integers are inside of a node of several steps
 _STEPS = 2.0**-5  # several of the steps to which the largest element is rounded
 
 
@@ -378,8 +378,19 @@ def is_rough(chain: Chain, mapped: Mapped | NodeVerdict | Unjudged) -> bool:
     operators = [step.desc.spec.operator for step in mapped.graph.steps]
     if len(operators) == 1 and has_wide_limit(row(operators[0]).kernel.function):
         return all(chain.is_narrow(name, _LIMIT) for name in mapped.graph.inputs)
-    is_quantized = bool(mapped.slack) or (len(operators) > 1 and _QUANTIZING in operators)
-    return is_quantized and all(chain.is_narrow(name, _STEPS, is_share=True) for name in mapped.graph.inputs)
+    has_integers = bool(mapped.slack) or _has_integers_inside(mapped.graph)
+    return has_integers and all(chain.is_narrow(name, _STEPS, is_share=True) for name in mapped.graph.inputs)
+
+
+def _has_integers_inside(graph: Graph) -> bool:
+    """Whether a step makes integers of floats, which are no outputs."""
+    for step in graph.steps:
+        kinds = (part.tensor.data_type for part in step.desc.tensors(INPUT))
+        written = ((part.tensor.data_type, step.outputs.get(part.label)) for part in step.desc.tensors(OUTPUT))
+        inside = (kind for kind, name in written if name is not None and name not in graph.outputs)
+        if any(kind in FORMATS for kind in kinds) and any(kind not in FORMATS for kind in inside):
+            return True
+    return False
 
 
 # ---- nodes of a model taken into the reference's chain, with the tensors that an implementation gave for them
