@@ -248,7 +248,6 @@ class Chain:
         are_integers = {found.dtype.kind, dtype.kind} == {"i", "u"}  # indices are UINT64 where ONNX has INT64
         found = found.view(dtype) if are_integers and found.dtype.itemsize == dtype.itemsize else found
         verdict = judge_carried({name: right}, {name: found}, limit)
-        verdict = verdict if found.size else verdict._replace(is_empty=False)  # nothing is what it must be
         error, tolerance = _relative(right, found)
         reason = self.taken.get(name)
         if not math.isfinite(tolerance):

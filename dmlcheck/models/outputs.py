@@ -37,7 +37,7 @@ from dmlcheck.onnx.model.parts import has_graphs, join_weights
 from dmlcheck.reference.limits.work import TooMuchWork
 from dmlcheck.running.computed import NoOutputs
 from dmlcheck.running.one_case import ending_of
-from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
+from dmlcheck.running.results import FAILED, MISSING, NO_ELEMENTS, PASSED, SKIPPED, CaseResult, ModelOutput
 from dmlcheck.running.settings import Settings
 from dmlcheck.running.verdict import Limits
 
@@ -281,12 +281,14 @@ class ModelOutputs:
         if actual is not None and instead is not None and not has_form(actual, instead):
             return _failed(case, name, form_problem(actual, instead), help=self.help)
         judged = None if actual is None else self.output(name, actual)
-        if judged is not None:
-            return self._result(case, judged)
+        if judged is not None and actual is not None:
+            empty = CaseResult(case, SKIPPED, NO_ELEMENTS, output=ModelOutput(name, None, None))
+            return self._result(case, judged) if actual.size else empty
         is_constant = name in self.model.constants
-        why = _CONSTANT if is_constant else Unjudged("missing-tensor", "the implementation gave nothing for it")
+        why = _CONSTANT if is_constant else Unjudged(MISSING, "the implementation gave nothing for it")
         note = Diagnostic(why.rule, why.reason, NOTE, case.file)
-        return CaseResult(case, SKIPPED, f"{why.rule}: {why.reason}", (note,))
+        output = None if is_constant else ModelOutput(name, None, None)
+        return CaseResult(case, SKIPPED, f"{why.rule}: {why.reason}", (note,), output=output)
 
     def _result(self, case: Case, found: OutputVerdict) -> CaseResult:
         shares = tuple((share.node, share.share) for share in self.chain.shares())

@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, first_few, is_or_are, visible
 from dmlcheck.reports.records import is_failure, level_text
-from dmlcheck.running.results import PASSED, SKIPPED, Bisected, CaseResult, ModelOutput, NodeOfCase, NotFinite
+from dmlcheck.running.results import (
+    MISSING,
+    NO_ELEMENTS,
+    PASSED,
+    SKIPPED,
+    Bisected,
+    CaseResult,
+    ModelOutput,
+    NodeOfCase,
+    NotFinite,
+)
 from dmlcheck.specs.names import short_operator
 
+_SKIPPED = {NO_ELEMENTS: "without elements", MISSING: "that the implementation did not give"}
 _MOST_LISTED = 10  # tensors, or nodes
 _MEANINGS = {"onnx": "judged by ONNX's meaning", "provider": "judged by the descs of ONNX Runtime's DirectML provider"}
 _LARGEST = 65504.0  # of FLOAT16
+
+
+def _why_skipped(result: CaseResult) -> str:
+    """Return why an output is not judged, as the end of a count."""
+    reason = result.reason or ""
+    return next((said for begin, said in _SKIPPED.items() if reason.startswith(begin)), "without a usable tolerance")
 
 
 def model_facts(result: CaseResult) -> Iterator[tuple[str, str]]:
@@ -117,8 +135,8 @@ class NodesOverview:
         if not self.outputs:
             return
         right = sum(result.outcome == PASSED for result, _ in self.outputs)
-        skipped = sum(result.outcome == SKIPPED for result, _ in self.outputs)
-        more = f"; {skipped:,} without a usable tolerance" if skipped else ""
+        why = Counter(_why_skipped(result) for result, _ in self.outputs if result.outcome == SKIPPED)
+        more = "".join(f"; {count:,} {reason}" for reason, count in why.items())
         total = len(self.outputs)
         said = f"the model's {counted(total, 'output')} {is_or_are(total)} right"
         if right < total:

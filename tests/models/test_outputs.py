@@ -17,7 +17,7 @@ from dmlcheck.models.cases import ModelRequest
 from dmlcheck.models.outputs import Behind, one_ahead
 from dmlcheck.models.run import ModelExecution
 from dmlcheck.running.events import Done, Plan, Selection
-from dmlcheck.running.results import CaseResult
+from dmlcheck.running.results import CaseResult, ModelOutput
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -54,6 +54,15 @@ def test_an_output_that_the_reference_gave_in_the_place_of_the_implementation_is
     assert {name: result.outcome for name, result in found.items()} == {"recurrent": "skipped", "output:y": "skipped"}
     assert (found["recurrent"].reason or "").startswith("unsupported-by-implementation: CPUExecutionProvider: Batch")
     assert found["output:y"].reason == "missing-tensor: the implementation gave nothing for it"
+
+
+def test_an_output_without_elements_is_called_so(runtime: type[Runtime]) -> None:
+    chosen = node("Compress", "x none", "y", "chosen", axis=0)
+    made = model([chosen], {"x": [4]}, {"y": ["n"]}, [constant("none", [0], bool)])
+    found = results(made)["output:y"]
+    assert runtime.calls
+    assert (found.outcome, found.reason) == ("skipped", "nothing to compare: it has no elements")
+    assert found.output == ModelOutput("y", None, None)
 
 
 def test_an_output_of_a_node_that_is_off_in_a_known_way_has_no_tolerance() -> None:

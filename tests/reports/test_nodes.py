@@ -5,7 +5,7 @@ from __future__ import annotations
 from results import case, failed
 
 from dmlcheck.reports.nodes import NodesOverview, node_facts
-from dmlcheck.running.results import CaseResult, NodeOfCase, NotFinite
+from dmlcheck.running.results import CaseResult, ModelOutput, NodeOfCase, NotFinite
 
 NODE = NodeOfCase("c1", "Conv-11", ("DML_OPERATOR_CONVOLUTION",), "onnx", "1_0", "net.c1", "net.py:7 in forward: c(x)")
 
@@ -58,6 +58,23 @@ def test_nodes_are_counted_by_what_judged_them() -> None:
         "1 node judged by the descs of ONNX Runtime's DirectML provider, the others by ONNX's meaning",
     ]
     assert said(CaseResult(case("no-node"), "passed")) == []
+
+
+def test_outputs_are_counted_by_why_they_are_not_judged() -> None:
+    outputs = [
+        CaseResult(case(name), outcome, reason, output=ModelOutput(name, 0.0, 0.0))
+        for name, outcome, reason in (
+            ("a", "passed", None),
+            ("b", "skipped", "missing-tensor: the implementation gave nothing for it"),
+            ("c", "skipped", "nothing to compare: it has no elements"),
+            ("d", "skipped", "the carried tolerance becomes infinite"),
+            ("e", "skipped", "the carried tolerance is too wide to be of use"),
+        )
+    ]
+    assert said(passed(NODE), *outputs)[1] == (
+        "of the model's 5 outputs, 1 is right, computed end to end; 1 that the implementation did not give;"
+        " 1 without elements; 2 without a usable tolerance"
+    )
 
 
 def test_what_makes_nan_is_named_the_first_apart() -> None:
