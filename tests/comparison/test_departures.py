@@ -113,7 +113,7 @@ def test_an_axis_of_one_element_comes_last_unless_the_others_are_packed(strides:
 
 
 def test_whether_a_difference_overflows_follows_each_rounding() -> None:
-    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01: all bits of 208,707 elements."""
+    """DirectML 1.13.1, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01: all bits of 208,707 elements."""
     most = np.finfo(np.float32).max
     with np.errstate(over="ignore"):
         found = extended(np.float32([[-most, 0], [0, most]]), np.zeros((3, 1)), [3, 0.75], 0.5, -0.5)
@@ -131,7 +131,7 @@ def test_whether_a_difference_overflows_follows_each_rounding() -> None:
     ],
 )  # fmt: skip
 def test_axes_of_bytes_come_in_an_order_that_directml_knows(source: Any, output: Any, lines: list[int]) -> None:
-    """DirectML 1.13.1 and 1.15.4, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01: 374 draws of axes of two or more."""
+    """DirectML 1.13.1, vkd3d-proton on Mesa lavapipe 25.0, 2026-12-01: 374 draws of axes of two or more."""
     sizes = (2, 3, 4, 2)[: len(source)]
     strides = layout_of_bytes(*(TensorDesc("UINT8", sizes, strides) for strides in (source, output)))
     assert sorted(range(len(sizes)), key=lambda axis: -strides[axis]) == lines
