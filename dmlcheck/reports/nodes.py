@@ -65,13 +65,13 @@ def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:
     error, tolerance = ("infinite" if value is None else figure(value) for value in (output.error, output.tolerance))
     yield "output", visible(f"{output.name}: error {error}, tolerance {tolerance}, both of its largest element")
     if output.choice is not None:
-        yield "integers", _choice_text(output.choice)
+        yield "chain", _choice_text(output.choice)
     if output.shares:
         yield "errors", _shares_text(output)
 
 
 def _choice_text(node: str) -> str:
-    return visible(f"errors may decide the integers of {node}, and the reference went on with the implementation's")
+    return visible(f"errors may decide the results of {node}, and the reference went on with the implementation's")
 
 
 def _shares_text(output: ModelOutput) -> str:

@@ -76,7 +76,7 @@ class ModelOutput(NamedTuple):
 
     `error` is the largest error, and `tolerance` the largest tolerance that was carried there, as shares of the largest
     element; infinite ones are None. `shares` are the nodes that add the most to the errors, with the share of each.
-    `choice` is the first node before it whose integers errors may decide, so that the chain took the implementation's.
+    `choice` is the first node before it of which the chain took the implementation's results: errors decide them.
     """
 
     name: str

@@ -88,7 +88,7 @@ def test_the_node_that_chooses_is_told() -> None:
     np.savez("x.npz", x=X)
     path = save(chooser("ArgMax"), "model.onnx")
     found = dmlcheck("run", str(path), "--implementation", RUNTIME, "--inputs", "x.npz", "--json", "report.json", "-v")
-    said = "errors may decide the integers of top, and the reference went on with the implementation's\n"
+    said = "errors may decide the results of top, and the reference went on with the implementation's\n"
     assert (found.exit_code, said in found.output) == (0, True), found.output
     cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
     chosen = next(case for case in cases if case["name"] == "output:y")
