@@ -79,10 +79,9 @@ def _wide(data: bytes) -> str | None:
     first = data[:_FIRST]
     if marked is not None or b"\0" not in first:
         return marked
-    zeros = [not first[at::4].strip(b"\0") for at in range(4)]
-    if sum(zeros) >= 3:
+    if len(first) >= 4 and sum(not first[at::4].strip(b"\0") for at in range(4)) >= 3:
         return "UTF-32"
-    return "UTF-16" if zeros[0] == zeros[2] and zeros[1] == zeros[3] and any(zeros) else None
+    return None if all(first[at::2].strip(b"\0") for at in range(2)) else "UTF-16"
 
 
 def _too_large(name: str, size: int) -> str:

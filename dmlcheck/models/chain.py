@@ -19,7 +19,7 @@ from dmlcheck.graphs.tensor_bounds import Carried
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.models.cases import Loaded, NodeCase
 from dmlcheck.models.node_values import arrays_of
-from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, by_rule, map_node
+from dmlcheck.models.node_verdict import KNOWN_TYPES, Mapped, NodeVerdict, Unjudged, by_rule, graph_in, map_node
 from dmlcheck.models.step_verdict import as_numbers, judge_carried
 from dmlcheck.reference.ball.roundings import has_wide_limit
 from dmlcheck.reference.bindings import row
@@ -46,8 +46,8 @@ class OutputVerdict(NamedTuple):
     """How an output of the model compares with the reference's chain.
 
     `error` is the largest error, and `tolerance` the largest tolerance, both as shares of the largest element;
-    `reason` says why the output is not judged. `choice` is a node whose whole numbers, which roundings may change, the
-    chain took from the implementation.
+    `reason` says why the output is not judged. `choice` is the first node before it of which the chain took
+    the implementation's results, since errors decide them.
     """
 
     name: str
@@ -372,13 +372,14 @@ def is_rough(chain: Chain, mapped: Mapped | NodeVerdict | Unjudged) -> bool:
 
     They do where the published limits of a function are wide, and where numbers become integers on the way.
     """
-    if isinstance(mapped, Unjudged) or mapped.graph is None:
+    graph = graph_in(mapped)
+    if isinstance(mapped, Unjudged) or graph is None:
         return False
-    operators = [step.desc.spec.operator for step in mapped.graph.steps]
+    operators = [step.desc.spec.operator for step in graph.steps]
     if len(operators) == 1 and has_wide_limit(row(operators[0]).kernel.function):
-        return all(chain.is_narrow(name, _LIMIT) for name in mapped.graph.inputs)
-    has_integers = bool(mapped.slack) or _has_integers_inside(mapped.graph)
-    return has_integers and all(chain.is_narrow(name, _STEPS, is_share=True) for name in mapped.graph.inputs)
+        return all(chain.is_narrow(name, _LIMIT) for name in graph.inputs)
+    has_integers = bool(mapped.slack) or _has_integers_inside(graph)
+    return has_integers and all(chain.is_narrow(name, _STEPS, is_share=True) for name in graph.inputs)
 
 
 def _has_integers_inside(graph: Graph) -> bool:

@@ -95,6 +95,11 @@ class Unjudged(NamedTuple):
     is_for_good: bool = False
 
 
+def graph_in(found: NodeVerdict | Mapped | Unjudged) -> Graph | None:
+    """Return the graph that a node became, None if it has none."""
+    return None if isinstance(found, Unjudged) else found.graph
+
+
 def judge_node(
     node: Any,
     opset: int,

@@ -29,7 +29,7 @@ from dmlcheck.models.chain import (
 )
 from dmlcheck.models.inner_chain import follow_inside
 from dmlcheck.models.node_values import NodeTensors
-from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged
+from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged, graph_in
 from dmlcheck.models.process import tensors_of
 from dmlcheck.models.step_verdict import Named, judge_steps
 from dmlcheck.models.whole_model import as_given, takes_paths
@@ -157,7 +157,7 @@ class ModelOutputs:
         return next((one for one in found if one.reason is None), found[-1])
 
     def choice_before(self, name: str) -> str | None:
-        """Return a node with whole numbers that roundings may change, from which an output follows, or None."""
+        """Return the node before an output of which a chain took the implementation's results, or None."""
         self._behind.finish()
         return next((chain.chosen[name] for chain in self._chains if name in chain.chosen), None)
 
@@ -190,14 +190,14 @@ class ModelOutputs:
     ) -> None:
         """Take a node into the chain, and drop what no node reads any more; `arrays` are its outputs."""
         inputs = known_arrays({name: values.tensors[name] for name in node.reads if name in values.tensors})
-        is_sound = values.is_own and self._wrong.isdisjoint(node.reads)
-        if not self._wrong.isdisjoint(node.reads) or _is_wrong(verdict):
+        follows_wrong = not self._wrong.isdisjoint(node.reads)
+        if follows_wrong or _is_wrong(verdict):
             self._wrong.update(node.node.output)
         for chain in tuple(self._chains):
             mapped = self._take(chain, node, values, verdict, arrays, inputs)
             errors = chain.uncertain(arrays, is_rough=is_rough(chain, mapped))
-            is_possible = is_sound and self._is_choice(chain, errors.values()) and chain.allows(inputs)
-            if is_possible and self._is_right(mapped, arrays):
+            is_possible = values.is_own and not follows_wrong and self._is_choice(chain, errors.values())
+            if is_possible and chain.allows(inputs) and self._is_right(mapped, arrays):
                 if chain is self._chains[0]:
                     self._chains.append(chain.copy())
                 self._chains[1].choose(node.case.name, {name: arrays[name] for name in errors})
@@ -240,7 +240,7 @@ class ModelOutputs:
             before = len(chain.chosen)
             self._follow_inside(chain, node, values, arrays)
             chain.follow_choices([*chain.chosen][before:], arrays)
-        elif _has_no_graph(mapped) and not is_of_sizes(node) and not chain.allows(inputs):
+        elif graph_in(mapped) is None and not is_of_sizes(node) and not chain.allows(inputs):
             chain.give_up(arrays, f"{node.case.name} is not computed: {why_without_graph(mapped)}")
         else:
             follow_node(chain, node, mapped, arrays, self.model)
@@ -321,10 +321,6 @@ def _error_text(error: float) -> str:
     if not math.isfinite(error):
         return "the error is not finite"
     return "no error is measured" if error == 0 else f"the largest error is {figure(error)} of the largest element"
-
-
-def _has_no_graph(mapped: Mapped | NodeVerdict | Unjudged) -> bool:
-    return isinstance(mapped, Unjudged) or mapped.graph is None
 
 
 def _is_wrong(verdict: NodeVerdict | Unjudged | None) -> bool:

@@ -33,7 +33,7 @@ from dmlcheck.models.node_values import (
     recorded,
     run_node,
 )
-from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged, deviation_of, judge_node
+from dmlcheck.models.node_verdict import Mapped, NodeVerdict, Unjudged, deviation_of, graph_in, judge_node
 from dmlcheck.models.outputs import (
     ModelOutputs,
     not_together,
@@ -334,9 +334,10 @@ class ModelExecution:
     def _above(self, found: NodeVerdict | Mapped | Unjudged) -> Unjudged | None:
         """Return why a node is skipped that asks for a higher feature level than the run's, or None."""
         most = self.run.settings.feature_level
-        if most is None or isinstance(found, Unjudged) or found.graph is None:
+        graph = graph_in(found)
+        if most is None or graph is None:
             return None
-        reason = above(_level(step.desc for step in found.graph.steps), most)
+        reason = above(_level(step.desc for step in graph.steps), most)
         return None if reason is None else Unjudged("operator-unavailable", reason)
 
     def _above_and_lost(self, node: NodeCase, values: NodeTensors, model: Loaded) -> Unjudged | None:

@@ -52,6 +52,7 @@ def test_bytes_that_are_not_utf_8_are_refused_where_they_begin(data: bytes, line
         ("a: 1\n".encode("utf-16"), "UTF-16"),
         ("a: 1\n".encode("utf-16-le"), "UTF-16"),
         ("a: 1\n".encode("utf-16-be"), "UTF-16"),
+        ("a".encode("utf-16-le"), "UTF-16"),
         *((text.encode(f"utf-32{end}"), "UTF-32") for text in ("a: 1\n", "\ufeffa: 1\n") for end in ("-le", "-be")),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary"),
         (b"a: caf\xe9\n", "0xE9"),

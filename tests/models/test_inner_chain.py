@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,33 @@ def test_a_scan_of_no_nodes_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     body = graph([], [tensor("v", [2])], [tensor("v", [2])])
     found = results(model([node("Scan", "x", "y", "scan", body=body, num_scan_inputs=1)], {"x": [9, 2]}, {"y": [9, 2]}))
     assert found["scan"].reason == "not-mapped: more than 5 turns of it are not followed"
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"), [(lambda rows: rows[:1], "skipped"), (lambda rows: rows.astype(np.int32), "failed")]
+)
+def test_another_number_of_selected_boxes_inside_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, change: Any, outcome: str
+) -> None:
+    """Errors may decide how many there are."""
+    constants = [constant("b", [[[0, 0, 1, 1], [3, 3, 4, 4]]]), constant("most", [2], np.int64)]
+    branches = [
+        graph([node("NonMaxSuppression", "b s most", name, "nms")], [], [tensor(name, ["n", 3], INT64)], constants)
+        for name in ("r", "q")
+    ]
+    boxes = node("If", "on", "y", "if", then_branch=branches[0], else_branch=branches[1])
+    made = model([node("Exp", "x", "s"), boxes], {"x": [1, 1, 2]}, {}, [constant("on", True, np.bool_)])
+    made.graph.output.append(tensor("y", ["n", 3], INT64))
+    right = Runtime.run_model
+
+    def changed(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        found = right(self, data, inputs, keep)
+        return {name: change(array) if name == "y" else array for name, array in found.items()}
+
+    monkeypatch.setattr(Runtime, "run_model", changed)
+    found = results(made)["if"]
+    assert found.outcome == outcome
+    assert ("nms is not computed" in (found.reason or "")) is (outcome == "skipped")
 
 
 def test_what_is_not_followed_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

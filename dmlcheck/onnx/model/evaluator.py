@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import Array
 from dmlcheck.onnx.descs.node import Unmapped
-from dmlcheck.onnx.operators.selection import selected
+from dmlcheck.onnx.operators.selection import select
 from dmlcheck.onnx.reading import first_line
 
 # Operators that may give other numbers each time.
@@ -35,7 +35,7 @@ def evaluate_node(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -
         low, high = (_float(node, name, default) for name, default in (("min", -np.inf), ("max", np.inf)))
         return [np.clip(inputs[0], low, high).astype(inputs[0].dtype)]
     if node.op_type == "NonMaxSuppression":  # the evaluator compares each two boxes in Python
-        return [selected(inputs, is_center=any(one.name == "center_point_box" and one.i for one in node.attribute))]
+        return [select(inputs, is_center=any(one.name == "center_point_box" and one.i for one in node.attribute))]
     given = {name: values for name, values in zip(node.input, inputs, strict=True) if name}
     try:
         with np.errstate(all="ignore"):

@@ -55,7 +55,7 @@ class _Limits(NamedTuple):
     score: float
 
 
-def selected(inputs: Sequence[Array | None], *, is_center: bool) -> Array:
+def select(inputs: Sequence[Array | None], *, is_center: bool) -> Array:
     """Return the selected boxes {boxes, 3} for the inputs of a node, without roundings: batch, class, and box."""
     boxes, scores = (np.asarray(each, np.float64) for each in inputs[:2])
     limits = _limits_of([*inputs[2:], None, None, None])
@@ -89,6 +89,7 @@ def _wrong(node: OnnxNode, rows: Array) -> str | None:
     """Return the problem of the selected boxes, or None.
 
     A box whose overlap is as large as the limit but for roundings, or whose score is the limit, may be left out or not.
+    ONNX, operator NonMaxSuppression-11; that classes and scores come in order is in its node tests.
     """
     boxes, scores = (node.numbers_of(index).astype(np.float64) for index in range(2))
     if not (np.isfinite(boxes).all() and np.isfinite(scores).all()):
@@ -101,8 +102,8 @@ def _wrong(node: OnnxNode, rows: Array) -> str | None:
         return found
     corners = [_corners(each, is_center=bool(node.get("center_point_box", 0))) for each in boxes]
     for batch, name in np.ndindex(*scores.shape[:2]):
-        selected = rows[(rows[:, 0] == batch) & (rows[:, 1] == name), 2]
-        one = _Class(scores[batch, name], selected, f"batch {batch}, class {name}")
+        own = rows[(rows[:, 0] == batch) & (rows[:, 1] == name), 2]
+        one = _Class(scores[batch, name], own, f"batch {batch}, class {name}")
         found = _wrong_in(one, corners[batch], limits)
         if found is not None:
             return found

@@ -112,7 +112,7 @@ def growing(function: Callable[[Any], Any], x: Any) -> Any:
     return Ball.result(value, np.where(np.isnan(error), np.inf, error), x.arithmetic, x.terms)
 
 
-_WIDE = 0.125
+_WIDE = 0.125  # a radius above which the formula carries more than the function moves
 
 
 KNOWN_ERRORS = frozenset({"sigmoid"})  # functions of which an implementation may be known to be less accurate

@@ -10,7 +10,7 @@ import pytest
 from whole_models import node
 
 from dmlcheck.models.node_verdict import NodeVerdict, Unjudged, judge_node
-from dmlcheck.onnx.operators.selection import selected
+from dmlcheck.onnx.operators.selection import select
 from dmlcheck.running.verdict import Limits
 
 Row = tuple[int, int, int]
@@ -100,8 +100,8 @@ def test_what_is_not_finite_is_not_judged() -> None:
 
 def test_the_reference_selects_what_is_right() -> None:
     limits = (np.array([3]), np.array([0.5], np.float32), np.array([0.25], np.float32))
-    assert selected([BOXES[None], SCORES[None], *limits], is_center=False).tolist() == [list(row) for row in RIGHT]
-    assert selected([BOXES[None], SCORES[None]], is_center=False).shape == (0, 3)  # no more than 0 boxes
+    assert select([BOXES[None], SCORES[None], *limits], is_center=False).tolist() == [list(row) for row in RIGHT]
+    assert select([BOXES[None], SCORES[None]], is_center=False).shape == (0, 3)  # no more than 0 boxes
 
 
 def selection(boxes: Any, scores: Any, most: int, limit: Fraction) -> list[Row]:
@@ -137,7 +137,7 @@ def test_a_selection_in_whole_numbers_is_right_and_no_other(seed: int, center: i
     boxes = (given if center else corners).astype(np.float32)
     asked = (boxes, scores.astype(np.float32), np.int64(most), np.float32(limit))
     assert problem(judged(rows, *asked, center=center)) == ""
-    given_rows = selected([boxes[None], scores[None], *asked[2:]], is_center=bool(center))
+    given_rows = select([boxes[None], scores[None], *asked[2:]], is_center=bool(center))
     assert given_rows.tolist() == [list(row) for row in rows]
     for at, (_, name, box) in enumerate(rows):
         assert problem(judged([*rows[:at], *rows[at + 1 :]], *asked, center=center)) != ""
